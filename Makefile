@@ -1,0 +1,38 @@
+# The front door for people. Each target first makes sure that what it needs is installed (tools/setup), then drives
+# CMake's presets. The build trees lie in build/<preset>.
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+export CTEST_PARALLEL_LEVEL ?= $(JOBS)
+export NINJA_STATUS ?= [%f/%t %es] 
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench format clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## build weft and run the showcase
+	@tools/setup demo
+	@tools/ci/demo.sh
+
+test: ## build the tests and run them all
+	@tools/setup test
+	@tools/ci/release.sh
+
+check: ## every lane: dev asan tsan clang aarch64 model install race style
+	@tools/setup check
+	@tools/ci/all.sh
+
+bench: ## measure weft beside Go and Boost.Fiber
+	@tools/setup bench
+	@bench/run
+
+format: ## rewrite the sources in weft's format
+	@tools/setup format
+	@tools/ci/style.sh --fix
+
+clean: ## remove all build trees
+	@rm -rf build

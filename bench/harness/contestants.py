@@ -1,0 +1,144 @@
+"""contestants: finding, building and running the programs that are measured.
+
+A contestant is a program that takes `<workload> <procs> <n> [seconds]` and prints one line of JSON.
+weft must be there; a peer that cannot be had is named in one line and left out.
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "bench"
+RUN_LIMIT_S = 300
+
+
+class Unavailable(Exception):
+    """Why a contestant is not there, in one line."""
+
+
+class RunFailed(Exception):
+    """Why one run gave no figures, in one line."""
+
+
+@dataclass
+class Contestant:
+    name: str
+    title: str
+    program: Path
+
+    def run(self, arguments):
+        try:
+            done = subprocess.run(
+                [str(self.program), *arguments], capture_output=True, text=True, timeout=RUN_LIMIT_S
+            )
+        except subprocess.TimeoutExpired:
+            raise RunFailed(f"no result within {RUN_LIMIT_S} s") from None
+        except OSError as error:
+            raise RunFailed(str(error)) from None
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines()
+            raise RunFailed(f"exit code {done.returncode}" + (f": {said[0]}" if said else ""))
+        try:
+            result = json.loads(done.stdout)
+        except ValueError:
+            raise RunFailed(f"printed no JSON: {done.stdout.strip()[:80]!r}") from None
+        if "seconds" in result and "bytes_per_item" in result:
+            # Contestants may differ in n; the time for one is what can be compared.
+            result["us_each"] = result["seconds"] * 1e6 / result["n"]
+        return result
+
+    def version(self):
+        try:
+            return str(self.run(["version"]).get("version", ""))
+        except RunFailed:
+            return ""
+
+
+def _call(words, quietly=False, **options):
+    """Runs a build step and shows what it says on stderr; quietly: only when it fails."""
+    words = [str(word) for word in words]
+    sink = subprocess.PIPE if quietly else sys.stderr
+    try:
+        done = subprocess.run(words, stdout=sink, stderr=subprocess.STDOUT, text=True, **options)
+    except FileNotFoundError:
+        raise Unavailable(f"there is no `{words[0]}`") from None
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout or "")
+        raise Unavailable(f"`{' '.join(words)}` failed")
+
+
+def _configure():
+    # A tree of its own: the release preset's flags, without changing what `make test` builds.
+    _call(["cmake", "--preset", "release", "-B", BUILD, "-DWEFT_BUILD_BENCH=ON",
+           "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_EXAMPLES=OFF"], quietly=True, cwd=ROOT)  # fmt: skip
+
+
+def build_weft():
+    _configure()
+    _call(["cmake", "--build", BUILD, "--target", "bench_workloads"], cwd=ROOT)
+    return Contestant("weft", "weft", BUILD / "bench" / "bench_workloads")
+
+
+def build_boost():
+    _configure()
+    known = subprocess.run(
+        ["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True, cwd=ROOT
+    )
+    if "bench_boost_fiber" not in known.stdout:
+        raise Unavailable("not installed (Debian: libboost-fiber-dev)")
+    _call(["cmake", "--build", BUILD, "--target", "bench_boost_fiber"], cwd=ROOT)
+    return Contestant("boost", "Boost.Fiber", BUILD / "bench" / "bench_boost_fiber")
+
+
+def _go_version(go):
+    try:
+        said = subprocess.run(
+            [go, "env", "GOVERSION"], capture_output=True, text=True, env=_go_env(), cwd="/"
+        )
+    except OSError:
+        return ()
+    return tuple(int(part) for part in re.findall(r"\d+", said.stdout))[:3]
+
+
+def _go_env():
+    # GOTOOLCHAIN: never fetch another one. The caches stay in the build tree.
+    return {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "GO111MODULE": "on",
+            "GOCACHE": str(BUILD / "go-cache"), "GOPATH": str(BUILD / "go-path")}  # fmt: skip
+
+
+def newest_go():
+    """The newest of the Go commands on PATH and where Debian's versioned packages put theirs."""
+    found = [shutil.which("go"), *glob.glob("/usr/lib/go-*/bin/go"), "/usr/local/go/bin/go"]
+    known = [(_go_version(go), go) for go in found if go]
+    known = [entry for entry in known if entry[0] >= (1, 21)]
+    if not known:
+        raise Unavailable("no Go 1.21 or newer found (tools/setup-go installs one)")
+    return max(known)[1]
+
+
+def build_go():
+    go = newest_go()
+    program = BUILD / "peers" / "go_peer"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    sources = ROOT / "bench" / "peers" / "go"
+    _call([go, "build", "-buildvcs=false", "-o", program, "."], cwd=sources, env=_go_env())
+    return Contestant("go", "Go", program)
+
+
+BUILDERS = {"weft": build_weft, "go": build_go, "boost": build_boost}
+TITLES = {"weft": "weft", "go": "Go", "boost": "Boost.Fiber"}
+
+
+def given(name, program):
+    """A contestant that somebody has built already, for instance an older weft."""
+    path = Path(program)
+    if not os.access(path, os.X_OK):
+        raise Unavailable(f"{program} is not a program")
+    return Contestant(name, TITLES.get(name, name), path.resolve())

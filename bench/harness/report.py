@@ -1,0 +1,109 @@
+"""report: from samples to tables.
+
+`samples[(workload, procs)][contestant]` is the list of JSON results of one contestant, one for each
+round. The median is what counts. A figure whose samples lie far apart is marked, since a ratio of
+two such figures says little.
+"""
+
+from statistics import median
+
+NOISY = 0.25  # of the median, between the lower and the upper quartile
+
+
+class Spread:
+    """The samples of one figure of one contestant."""
+
+    def __init__(self, values):
+        self.values = sorted(values)
+        self.median = median(self.values) if self.values else None
+
+    def is_noisy(self):
+        if len(self.values) < 3 or not self.median:
+            return False
+        quarter = len(self.values) // 4
+        inner = self.values[quarter : len(self.values) - quarter]
+        return inner[-1] - inner[0] > NOISY * self.median
+
+
+def spread(results, figure):
+    return Spread([r[figure.key] for r in results if figure.key in r])
+
+
+def _number(value, digits):
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _ratio(a, b):
+    return "-" if a is None or not b else f"{a / b:.2f}"
+
+
+def _verdict(target, weft, go):
+    if target is None:
+        return "", ""
+    met = target.is_met(weft, go)
+    return str(target), {True: "yes", False: "NO", None: "-"}[met]
+
+
+def figure_rows(figure, by_procs, contestants):
+    """One row for each number of processors, as words."""
+    for procs, by_contestant in sorted(by_procs.items()):
+        spreads = {c.name: spread(by_contestant.get(c.name, []), figure) for c in contestants}
+        medians = {name: s.median for name, s in spreads.items()}
+        row = [str(procs)]
+        for c in contestants:
+            mark = "~" if spreads[c.name].is_noisy() else ""
+            row.append(mark + _number(medians[c.name], figure.digits))
+        weft = medians.get("weft")
+        row += [_ratio(weft, medians.get(c.name)) for c in contestants if c.name != "weft"]
+        row += _verdict(figure.target(procs), weft, medians.get("go"))
+        yield row
+
+
+def _align(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  " + "  ".join(w.rjust(n) for w, n in zip(row, widths)).rstrip() for row in rows]
+
+
+def _notes(workload, by_procs, contestants, quick):
+    for c in contestants:
+        n, reason = (workload.limits or {}).get(c.name, (0, ""))
+        if n and n == workload.n_for(c.name, quick):
+            yield f"{c.title} runs {n:,} only: {reason}"
+        early = [r.get("started_early", 0) for b in by_procs.values() for r in b.get(c.name, [])]
+        if early and median(early) > 0:
+            yield f"{c.title}: {median(early):,.0f} of them ran before the measurement, and waited for it"
+
+
+def table(workload, by_procs, contestants, quick=False):
+    """The text for one workload."""
+    lines = [f"{workload.name}: {workload.title} ({workload.size(quick)})"]
+    head = ["procs"] + [c.title for c in contestants]
+    head += [f"weft/{c.title}" for c in contestants if c.name != "weft"] + ["target", "met"]
+    for figure in workload.figures:
+        lines.append(f" {figure.title} [{figure.unit}]")
+        lines += _align([head, *figure_rows(figure, by_procs, contestants)])
+    lines += [f"  note: {note}" for note in _notes(workload, by_procs, contestants, quick)]
+    return "\n".join(lines)
+
+
+def verdicts(workload, by_procs):
+    """For each target of this workload what it is about, and whether it is met (None: not known)."""
+    for figure in workload.figures:
+        for procs, by_contestant in sorted(by_procs.items()):
+            target = figure.target(procs)
+            if target is None:
+                continue
+            weft = spread(by_contestant.get("weft", []), figure).median
+            go = spread(by_contestant.get("go", []), figure).median
+            yield f"{workload.name} ({figure.title}, {procs} procs)", target.is_met(weft, go)
+
+
+def summary(judged):
+    """One line about all targets; `judged` is what verdicts() gave."""
+    by_state = {state: [about for about, met in judged if met is state] for state in (True, False, None)}
+    words = [f"{len(by_state[True])} of {len(judged)} targets met"]
+    if by_state[False]:
+        words.append("MISSED: " + ", ".join(by_state[False]))
+    if by_state[None]:
+        words.append(f"{len(by_state[None])} not judged, since weft's or Go's figure is missing")
+    return "; ".join(words)

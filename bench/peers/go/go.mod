@@ -1,0 +1,3 @@
+module weft.bench/peer
+
+go 1.21

@@ -1,0 +1,53 @@
+# layers.cmake: weft_layer(<name> [DEPENDS <layer>...]) makes the object library weft_<name> of src/<name>.
+#
+# DEPENDS lists every layer whose headers the layer may include. It is the one statement of the order:
+# tools/check_layers reads the same lines out of src/CMakeLists.txt and fails on an include that is not covered.
+#
+# A layer with headers only becomes an interface library, so that a dependent need not know the difference.
+# Beside each source may stand <file>_test.cpp and <file>_bench.cpp: not part of the layer, collected here
+# for the unit tests and the micro benches. A folder named after a processor counts only on that processor.
+
+set_property(GLOBAL PROPERTY WEFT_LAYERS "")
+set_property(GLOBAL PROPERTY WEFT_UNIT_TEST_SOURCES "")
+set_property(GLOBAL PROPERTY WEFT_MICRO_BENCH_SOURCES "")
+
+function(weft_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS")
+  set(root "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp" "${root}/*.S")
+  foreach(processor x86_64 aarch64)
+    if(NOT processor STREQUAL WEFT_ARCH)
+      list(FILTER sources EXCLUDE REGEX "/${processor}/|[/_]${processor}\\.(cpp|S)$")
+    endif()
+  endforeach()
+  set(tests ${sources})
+  set(benches ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
+  set_property(GLOBAL APPEND PROPERTY WEFT_UNIT_TEST_SOURCES ${tests})
+  set_property(GLOBAL APPEND PROPERTY WEFT_MICRO_BENCH_SOURCES ${benches})
+
+  list(TRANSFORM arg_DEPENDS PREPEND weft_ OUTPUT_VARIABLE depends)
+  foreach(target IN LISTS depends)
+    if(NOT TARGET ${target})
+      message(FATAL_ERROR "layer ${name} depends on ${target}, which stands above it or does not exist")
+    endif()
+  endforeach()
+
+  if(sources)
+    add_library(weft_${name} OBJECT ${sources})
+    # PIC in the static library too: it may end up inside somebody's shared object, and the
+    # objects then serve both kinds of library.
+    set_target_properties(weft_${name} PROPERTIES
+      CXX_EXTENSIONS OFF
+      CXX_VISIBILITY_PRESET hidden
+      VISIBILITY_INLINES_HIDDEN ON
+      POSITION_INDEPENDENT_CODE ON)
+    target_compile_definitions(weft_${name} PRIVATE WEFT_BUILDING_LIBRARY=1)
+    target_link_libraries(weft_${name} PRIVATE weft_private_flags Threads::Threads)
+    set_property(GLOBAL APPEND PROPERTY WEFT_LAYERS weft_${name})
+  else()
+    add_library(weft_${name} INTERFACE)
+  endif()
+endfunction()

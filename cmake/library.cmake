@@ -1,0 +1,43 @@
+# library.cmake: the layers as one library.
+#
+#   weft         static, or shared with BUILD_SHARED_LIBS=ON; this is what is installed
+#   weft_other   the other kind, made of the same objects, built only when something asks for it
+#
+# Inside the build both kinds have a steady name: weft::static and weft::shared. Users say weft::weft.
+
+function(weft_make_library target kind)
+  get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
+  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  add_library(${target} ${kind} ${objects})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME weft
+    LINKER_LANGUAGE CXX
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_include_directories(${target} PUBLIC
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+    "$<INSTALL_INTERFACE:include>")
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC Threads::Threads weft_public_flags)
+endfunction()
+
+function(weft_add_library)
+  if(BUILD_SHARED_LIBS)
+    set(kind SHARED)
+    set(other_kind STATIC)
+  else()
+    set(kind STATIC)
+    set(other_kind SHARED)
+  endif()
+  weft_make_library(weft ${kind})
+  weft_make_library(weft_other ${other_kind})
+  set_target_properties(weft_other PROPERTIES
+    EXCLUDE_FROM_ALL ON
+    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/other"
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/other")
+  add_library(weft::weft ALIAS weft)
+  string(TOLOWER "weft::${kind}" kind_name)
+  string(TOLOWER "weft::${other_kind}" other_name)
+  add_library(${kind_name} ALIAS weft)
+  add_library(${other_name} ALIAS weft_other)
+endfunction()

@@ -1,0 +1,87 @@
+# testing.cmake: how tests become ctest tests.
+#
+# Tests see the internals: they link the static library (never the shared one, which hides them) and have src/
+# on their include path. Every GoogleTest case is a ctest test of its own, so a hang or a crash names the case
+# and cases run side by side; few binaries, so that the build is quick.
+#
+# Labels: the kind of test (unit, conformance, stress, death, ...) plus `race` for every case whose suite's name
+# ends in _race. Those are the cases worth repeating hundreds of times.
+
+set(WEFT_TEST_TIMEOUT 60 CACHE STRING "Seconds after which ctest ends a test")
+
+# For tests that start programs themselves: what to put before the program's name, empty on the machine itself.
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " WEFT_TEST_EMULATOR)
+
+# Adds a folder that may not be there.
+function(weft_add_optional_subdirectory folder)
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+    add_subdirectory(${folder})
+  endif()
+endfunction()
+
+# weft_test(<name> SOURCES <file>... LABELS <label>... [LIBS <target>...] [SERIAL]): one GoogleTest binary.
+# SERIAL: no other test runs beside these, for those that measure time or memory.
+function(weft_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "" "SOURCES;LABELS;LIBS")
+  if(NOT arg_SOURCES OR NOT GTest_FOUND)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE "WEFT_TEST_EMULATOR=\"${WEFT_TEST_EMULATOR}\"")
+  if(TARGET weft_test_support)
+    target_link_libraries(${name} PRIVATE weft_test_support)
+  endif()
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} weft_private_flags GTest::gtest_main)
+  if(TARGET weft::static)
+    target_link_libraries(${name} PRIVATE weft::static)
+  endif()
+  if(arg_SERIAL)
+    set(serial RUN_SERIAL ON)
+  endif()
+  weft_discover(${name} "${arg_LABELS}" TIMEOUT ${WEFT_TEST_TIMEOUT} ${serial})
+endfunction()
+
+# Makes every case of a binary a ctest test. The labels follow in a file of their own that ctest reads after the
+# list of cases: they depend on the case's name, and gtest_discover_tests() cannot pass more than one.
+function(weft_discover target labels)
+  include(GoogleTest)
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES ${ARGN})
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
+  file(CONFIGURE OUTPUT "${script}" @ONLY CONTENT [[
+foreach(test IN LISTS @target@_TESTS)
+  set(labels "@labels@")
+  if(test MATCHES "_race[./]")
+    list(APPEND labels race)
+  endif()
+  set_tests_properties("${test}" PROPERTIES LABELS "${labels}")
+endforeach()
+]])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
+endfunction()
+
+# weft_check(<name> LABELS <label>... COMMAND <command>...): a ctest test that is a command.
+function(weft_check name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;COMMAND")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${WEFT_TEST_TIMEOUT})
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# One binary of every src/**/*_bench.cpp. The benchmarks run for a blink as a test, so that they do not rot.
+function(weft_micro_benches)
+  get_property(sources GLOBAL PROPERTY WEFT_MICRO_BENCH_SOURCES)
+  if(NOT sources OR NOT benchmark_FOUND)
+    return()
+  endif()
+  add_executable(weft_micro_bench ${sources})
+  target_link_libraries(weft_micro_bench PRIVATE
+    weft_private_flags weft::static benchmark::benchmark benchmark::benchmark_main)
+  if(WEFT_BUILD_TESTS)
+    weft_check(bench.micro_benches_run LABELS bench
+      COMMAND weft_micro_bench --benchmark_min_time=0.001)
+  endif()
+endfunction()

@@ -1,0 +1,11 @@
+// weft.hpp: everything.
+#pragma once
+
+#include <weft/error.hpp>
+#include <weft/event.hpp>
+#include <weft/go.hpp>
+#include <weft/goroutine_local.hpp>
+#include <weft/join_handle.hpp>
+#include <weft/runtime.hpp>
+#include <weft/sync.hpp>
+#include <weft/version.hpp>

@@ -1,0 +1,52 @@
+// environment.hpp: WEFT_MAXPROCS and WEFT_DEBUG.
+//
+// WEFT_DEBUG=key=value,key=value sets switches for people who look for trouble; WEFT_DEBUG=help lists them. They stand in
+// one table (environment.cpp), from which parser, help and messages all come.
+//
+// Rubbish never stops a program: each item that is no good costs one line on stderr and is ignored. What is echoed is cut
+// and made printable, so that a hostile value can neither forge a second line nor speak to the terminal.
+// A set-uid program is run by somebody else than its owner and takes no orders from the environment.
+//
+// Read once, before the runtime starts. No malloc, no throw, no stdio: a message goes to `say`, whole, with its newline.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weft::os {
+
+enum class guard_choice : std::uint8_t { automatic, madvise, mprotect };
+
+struct debug_settings {
+  bool migrate = false;          // every goroutine resumes on another thread than it stopped on
+  bool update_max_procs = true;  // follow the CPU limit while running
+  bool scavenge = true;          // give unused stacks back to the system
+  bool deadlock = true;          // report when all goroutines are asleep
+  bool membarrier = true;        // use membarrier(2) where the kernel has it
+  guard_choice guard = guard_choice::automatic;
+  std::size_t stack_size = 0;  // bytes; 0: what the program says
+  unsigned max_threads = 0;    // 0: what the program says
+  std::uint64_t seed = 0;      // of the scheduler's random choices; 0: a new one each time
+};
+
+using say_fn = void (*)(std::string_view line);
+
+void say_on_stderr(std::string_view line) noexcept;
+
+// Takes the value of WEFT_DEBUG into settings. Pure but for say.
+void parse_debug(std::string_view value, debug_settings& settings,
+                 say_fn say = say_on_stderr) noexcept;
+
+// Takes the value of WEFT_MAXPROCS: a number from 1 to limit. 0 when it is anything else.
+unsigned parse_max_procs(std::string_view value, unsigned limit,
+                         say_fn say = say_on_stderr) noexcept;
+
+struct environment {
+  unsigned max_procs = 0;  // 0: not set
+  debug_settings debug;
+};
+
+environment read_environment(unsigned max_procs_limit, say_fn say = say_on_stderr) noexcept;
+
+}  // namespace weft::os

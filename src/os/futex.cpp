@@ -1,0 +1,47 @@
+// futex.cpp: the two futex operations, by raw system call (glibc has no wrapper, and errno stays untouched for users).
+#include "os/futex.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <ctime>
+
+namespace weft::os {
+
+namespace {
+
+// The kernel reads the word itself; the C++ object is its address.
+const std::uint32_t* address(const std::atomic<std::uint32_t>& word) noexcept {
+  static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+  return reinterpret_cast<const std::uint32_t*>(&word);
+}
+
+}  // namespace
+
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::int64_t deadline_ns) noexcept {
+  const int saved = errno;
+  timespec deadline{};
+  if (deadline_ns != kNoDeadline) {
+    deadline.tv_sec = static_cast<std::time_t>(deadline_ns / 1'000'000'000);
+    deadline.tv_nsec = static_cast<long>(deadline_ns % 1'000'000'000);
+  }
+  // WAIT_BITSET takes an absolute time; plain WAIT would take a relative one.
+  const long result = ::syscall(SYS_futex, address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
+                                deadline_ns == kNoDeadline ? nullptr : &deadline, nullptr,
+                                FUTEX_BITSET_MATCH_ANY);
+  const bool timed_out = result == -1 && errno == ETIMEDOUT;
+  errno = saved;
+  return !timed_out;
+}
+
+void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
+  const int saved = errno;
+  ::syscall(SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+  errno = saved;
+}
+
+}  // namespace weft::os

@@ -1,0 +1,34 @@
+// futex.hpp: sleeping on a word of memory, the only way a thread of weft ever sleeps.
+//
+// wait() returns when the word no longer holds `expected`, when it was woken, or for no reason at all: callers loop.
+// Deadlines are absolute, so a spurious wake-up or a signal never restarts the whole wait.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/atomics.hpp"
+
+namespace weft::os {
+
+inline constexpr std::int64_t kNoDeadline = -1;
+
+// Sleeps while word == expected. False: the deadline (CLOCK_MONOTONIC, in nanoseconds) has passed.
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::int64_t deadline_ns = kNoDeadline) noexcept;
+
+// Wakes up to `count` of those who sleep on the word. The word may be gone already: a wake-up is only a hint.
+void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept;
+
+// The policy with which the library instantiates its protocols.
+struct futex_atomics : base::std_atomics {
+  static bool wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                   std::int64_t deadline_ns = kNoDeadline) noexcept {
+    return futex_wait(word, expected, deadline_ns);
+  }
+  static void wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
+    futex_wake(word, count);
+  }
+};
+
+}  // namespace weft::os

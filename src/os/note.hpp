@@ -1,0 +1,58 @@
+// note.hpp: one thread sleeps until another says so.
+//
+// A note is a flag with a bed. One owner sleeps on it; anyone may wake it, also before it sleeps: the wake-up is then
+// found when it comes. Several wake-ups before one sleep count as one.
+//
+//    sleeper                         waker
+//    CAS empty -> asleep             exchange -> set
+//    futex_wait while asleep         was it asleep? futex_wake
+// If the exchange comes first, the CAS fails and the sleeper does not sleep; if the CAS comes first, the exchange
+// returns `asleep` and the waker calls the kernel, which rechecks the word: no wake-up is lost.  [note.no_lost_wake]
+//
+// The waker may touch the note after the sleeper has gone on (the futex call), so a note lies in type-stable memory.
+//
+// Edges
+//   [note.wake]  wake: exchange release  ->  sleep: load/CAS acquire
+#pragma once
+
+#include <cstdint>
+
+#include "os/futex.hpp"
+
+namespace weft::os {
+
+template <class A>
+class basic_note {
+ public:
+  // Owner only. Returns when woken, and takes the wake-up with it. False: the deadline passed first.
+  bool sleep(std::int64_t deadline_ns = kNoDeadline) noexcept {
+    std::uint32_t seen = kEmpty;
+    if (!state_.compare_exchange_strong(seen, kAsleep, std::memory_order_acquire)) {  // [note.wake]
+      state_.store(kEmpty, std::memory_order_relaxed);  // seen == kSet, and nobody else takes it
+      return true;
+    }
+    while (state_.load(std::memory_order_acquire) == kAsleep) {  // [note.wake]
+      if (A::wait(state_, kAsleep, deadline_ns)) continue;
+      seen = kAsleep;
+      // relaxed: nothing was handed over
+      if (state_.compare_exchange_strong(seen, kEmpty, std::memory_order_relaxed)) return false;
+      // woken at the last moment: the loop condition ends it
+    }
+    state_.store(kEmpty, std::memory_order_relaxed);
+    return true;
+  }
+
+  void wake() noexcept {
+    if (state_.exchange(kSet, std::memory_order_release) == kAsleep) A::wake(state_, 1);  // [note.wake]
+  }
+
+ private:
+  static constexpr std::uint32_t kEmpty = 0;
+  static constexpr std::uint32_t kSet = 1;
+  static constexpr std::uint32_t kAsleep = 2;
+  typename A::template atomic<std::uint32_t> state_{kEmpty};
+};
+
+using note = basic_note<futex_atomics>;
+
+}  // namespace weft::os

@@ -1,0 +1,108 @@
+// thread.cpp: see thread.hpp.
+#include "os/thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace weft::os {
+
+namespace {
+
+// The scheduler itself needs little, but the thread's static TLS lies in the same block.
+constexpr std::size_t kThreadStack = 512 * 1024;
+
+pthread_t native(const thread& t) noexcept { return static_cast<pthread_t>(t.handle); }
+
+struct start_info {
+  void (*body)(void*);
+  void* arg;
+};
+
+}  // namespace
+
+thread_result start_thread(const char* name, void (*body)(void*), void* arg) noexcept {
+  // The new thread inherits a mask that blocks everything: no handler runs on it before it is ready.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kThreadStack);
+
+  auto* info = new (std::nothrow) start_info{body, arg};
+  pthread_t handle{};
+  int error = info ? 0 : ENOMEM;
+  if (info) {
+    auto* const run = +[](void* p) -> void* {
+      const start_info start = *static_cast<start_info*>(p);
+      delete static_cast<start_info*>(p);
+      start.body(start.arg);
+      return nullptr;
+    };
+    error = pthread_create(&handle, &attributes, run, info);
+    // EINVAL: this program has so much static TLS that it does not fit
+    if (error == EINVAL) error = pthread_create(&handle, nullptr, run, info);
+    if (error != 0) delete info;
+  }
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) return {{}, error};
+  pthread_setname_np(handle, name);
+  return {{static_cast<std::uintptr_t>(handle), true}, 0};
+}
+
+void join_thread(thread& t) noexcept {
+  if (!t.joinable) return;
+  pthread_join(native(t), nullptr);
+  t.joinable = false;
+}
+
+void detach_thread(thread& t) noexcept {
+  if (!t.joinable) return;
+  pthread_detach(native(t));
+  t.joinable = false;
+}
+
+int thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
+
+int process_id() noexcept { return static_cast<int>(::getpid()); }
+
+void yield_cpu() noexcept { ::sched_yield(); }
+
+signal_mask current_signal_mask() noexcept {
+  static_assert(sizeof(sigset_t) <= sizeof(signal_mask::bits));
+  sigset_t now;
+  sigemptyset(&now);
+  pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  signal_mask mask{};
+  std::memcpy(mask.bits, &now, sizeof now);
+  return mask;
+}
+
+void set_signal_mask(const signal_mask& mask) noexcept {
+  sigset_t set;
+  std::memcpy(&set, mask.bits, sizeof set);
+  pthread_sigmask(SIG_SETMASK, &set, nullptr);
+}
+
+stack_bounds thread_stack() noexcept {
+  stack_bounds bounds;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bounds;
+  std::size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &bounds.low, &size) == 0) {
+    bounds.high = static_cast<char*>(bounds.low) + size;
+  }
+  pthread_attr_destroy(&attributes);
+  return bounds;
+}
+
+}  // namespace weft::os

@@ -1,0 +1,97 @@
+// g.hpp: G, a goroutine.
+//
+// A G lies in type-stable slab memory (g_slab.hpp) from `go` until it is used again, never in its stack, and never moves;
+// whoever looks at one that is not his compares the goid before and after. It has three cache lines: what a switch
+// touches, what starting and ending touch, and the closure, so that a million queued goroutines cost 192 bytes each.
+// What only a goroutine that has begun needs (g_cold) lies in the top page of its stack.
+//
+// A proxy is the G of a thread that is not weft's: it never has a stack or a P, and waits on a note in place of its closure.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "arch/context.hpp"
+#include "arch/exception_state.hpp"
+#include "arch/sanitizer.hpp"
+#include "base/check.hpp"
+#include "base/list.hpp"
+#include "os/note.hpp"
+#include "rt/status.hpp"
+#include "rt/wait_reason.hpp"
+#include "stack/stack.hpp"
+
+namespace weft::rt {
+
+struct M;
+struct g_extras;  // name and labels (sched/extras.hpp)
+struct g_locals;  // goroutine-local values (sched/locals.hpp)
+
+// Fields of a goroutine that has a stack, in that stack's top page.
+struct g_cold {
+  arch::exception_state exceptions;      // of this goroutine, while it does not run
+  const void* waits_on = nullptr;        // the object, while it waits
+  std::int64_t waits_since_ns = 0;       // by the coarse clock
+  std::int64_t cpu_ns = 0;               // counted when tracing is on
+  M* last_m = nullptr;                   // kept in forced-migration mode only
+  std::uint32_t nblocking = 0;           // depth of blocking()
+  bool was_trimmed = false;              // the scavenger has been here since it last ran
+  alignas(16) std::byte unwind[32];      // the exception object of exit_goroutine()
+  [[no_unique_address]] arch::fiber fiber;
+};
+
+struct alignas(64) G {
+  // --- switched: the first line ---
+  std::atomic<std::uint32_t> status_word{static_cast<std::uint32_t>(g_status::dead)};
+  wait_reason why = wait_reason::none;
+  bool has_exceptions = false;  // cold().exceptions must be restored
+  bool is_proxy = false;
+  bool is_system = false;       // not counted, not shown
+  G* link = nullptr;            // in a run queue, a batch or a free list
+  arch::context context{};
+  arch::fp_control fp{};
+  stack::head* stack = nullptr;
+  M* bound_m = nullptr;  // must run there: locked to the thread, or waits there for a P
+
+  // --- started and ended: the second line ---
+  std::atomic<std::uint64_t> goid{0};  // 0: nobody
+  std::atomic<M*> m{nullptr};          // the M it runs on
+  void (*entry)(void*) = nullptr;      // null once it has begun
+  const void* made_at = nullptr;       // return address of the go() call
+  std::uint64_t made_by = 0;           // goid
+  g_extras* extras = nullptr;
+  g_locals* locals = nullptr;
+  std::uint32_t epoch = 0;             // of the runtime it belongs to
+  std::uint16_t nlocks = 0;            // depth of lock_os_thread
+  bool is_exiting = false;             // exit_goroutine() is unwinding it
+  std::uint8_t stack_bits = 0;         // log2 of the stack it wants; 0: the default
+
+  // --- closure: the third line ---
+  alignas(16) std::byte closure[64];
+
+  g_status status() const noexcept {
+    return static_cast<g_status>(status_word.load(std::memory_order_acquire) & ~kTrimming);
+  }
+
+  // Only sched calls it. Release: whoever reads the status may rely on what led to it.
+  void become(g_status next) noexcept {
+    WEFT_CHECK(may_become(status(), next), "no such step in a goroutine's life");
+    status_word.store(static_cast<std::uint32_t>(next), std::memory_order_release);
+  }
+
+  g_cold& cold() const noexcept { return *std::launder(reinterpret_cast<g_cold*>(stack->cold)); }
+
+  // A proxy's bed.
+  os::note& note() noexcept { return *std::launder(reinterpret_cast<os::note*>(closure)); }
+};
+
+static_assert(sizeof(G) == 192, "three cache lines; memory per queued goroutine is a promise");
+static_assert(offsetof(G, goid) == 64 && offsetof(G, closure) == 128);
+static_assert(sizeof(g_cold) <= sizeof(stack::head::cold));
+static_assert(sizeof(os::note) <= sizeof(G::closure));
+
+using g_queue = base::forward_queue<G, &G::link>;
+
+}  // namespace weft::rt

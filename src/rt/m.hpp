@@ -1,0 +1,88 @@
+// m.hpp: M, a thread that runs goroutines.
+//
+// Each M has its own scheduling stack, g0 (the thread's own), on which find_runnable and everything that may block runs.
+// An M is LOST (detach.is_lost()) when its P was taken while it ran user code. Ms lie in type-stable memory: a wake-up may
+// come after the thread has gone.
+//
+// Who may touch: fields marked L under the scheduler lock; the rest only the M itself, unless they are atomic.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "arch/context.hpp"
+#include "arch/exception_state.hpp"
+#include "arch/sanitizer.hpp"
+#include "base/list.hpp"
+#include "base/rng.hpp"
+#include "os/note.hpp"
+#include "os/thread.hpp"
+#include "rt/detach_word.hpp"
+
+namespace weft::rt {
+
+struct G;
+struct P;
+
+using detach_word = basic_detach_word<os::futex_atomics>;
+
+// What is to be done with a goroutine once its stack is free: on the next stack, with the data copied here first.
+enum class departure : std::uint8_t {
+  none,
+  park,   // becomes waiting, then publish() makes it findable; false: it must not sleep after all
+  yield,  // goes to the end of the queue
+  end,    // its stack and itself are free
+};
+struct commit_step {
+  departure kind = departure::none;
+  bool (*publish)(G* gp, void* arg) = nullptr;
+  void* arg = nullptr;
+  G* gp = nullptr;
+};
+
+// Why the M sleeps on its note, for those who want to wake it.  L
+enum class m_wait : std::uint8_t {
+  none,
+  idle,    // in the idle list
+  locked,  // its locked goroutine is not running
+  p,       // its goroutine waits for a P, in a run queue
+};
+
+struct alignas(64) M {
+  // --- every runtime call ---
+  detach_word detach;
+  std::atomic<P*> p{nullptr};   // changes only inside the runtime, or by attach
+  G* curg = nullptr;            // the goroutine it runs; null on g0
+  G* lockedg = nullptr;         // lock_os_thread
+  commit_step commit;
+  arch::exception_state* exceptions = nullptr;  // the thread's own words
+  arch::context g0{};
+  arch::fp_control fp{};        // what the CPU's control words hold while a goroutine does not run
+
+  // --- scheduling ---
+  std::atomic<bool> is_spinning{false};
+  bool is_doomed = false;       // L: the runtime has ended; leave at the next chance
+  bool is_orphan = false;       // L: doomed while it ran user code; nobody waits for its thread
+  bool is_gone = false;         // L: the thread is at its end
+  bool is_leaving = false;      // this thread ends when it is back on g0
+  m_wait waits = m_wait::none;  // L
+  P* nextp = nullptr;           // L: the P it is woken with
+  P* oldp = nullptr;            // the P it had before blocking() lost it
+  os::note park;
+  base::rng random;
+
+  // --- identity ---
+  std::uint64_t id = 0;
+  std::uint32_t epoch = 0;
+  std::atomic<int> tid{0};
+  os::thread thread;
+  base::list_link<M> idle_link;  // L
+  M* all_next = nullptr;         // L: every M of this epoch
+  M* free_next = nullptr;        // L: the memory, when the thread is gone
+  void* alternate_stack = nullptr;
+  [[no_unique_address]] arch::fiber fiber;
+
+  P* proc() const noexcept { return p.load(std::memory_order_relaxed); }  // our own, or the caller asks under a request
+};
+
+}  // namespace weft::rt

@@ -1,0 +1,66 @@
+// p.hpp: P, the right to run goroutines, and what goes with it: a run queue, free goroutines, free stacks, counters.
+//
+// There are max_procs of them. Whoever holds a P (P::m, or a requester that has just detached it) owns all that is not
+// atomic in it; ownership moves by [detach.leave]/[detach.attach] or under the scheduler lock.  [p.handoff]
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/atomics.hpp"
+#include "base/list.hpp"
+#include "os/futex.hpp"
+#include "rt/g.hpp"
+#include "rt/run_queue.hpp"
+#include "rt/status.hpp"
+#include "stack/stack.hpp"
+
+namespace weft::rt {
+
+using run_queue = basic_run_queue<os::futex_atomics, G>;
+
+// One writer each (the holder), read by stats().
+struct p_counters {
+  std::atomic<std::uint64_t> nstarted{0};
+  std::atomic<std::uint64_t> nended{0};
+  std::atomic<std::uint64_t> nswitches{0};
+  std::atomic<std::uint64_t> ndirect{0};
+  std::atomic<std::uint64_t> nsteals{0};
+  std::atomic<std::uint64_t> nwakes{0};
+};
+
+struct alignas(64) P {
+  std::uint32_t id = 0;
+  std::atomic<p_status> status{p_status::stopped};
+  std::atomic<M*> m{nullptr};
+
+  std::atomic<std::uint32_t> schedtick{0};    // goroutines begun with a fresh slice
+  std::atomic<std::uint32_t> syscalltick{0};  // blocking() calls begun
+  std::uint32_t direct_budget = 0;            // direct switches left before the scheduler must look round
+  G* picked = nullptr;                        // taken from a queue already, and to be run next
+
+  G* free_first = nullptr;  // free goroutines
+  std::uint32_t nfree = 0;
+  std::uint64_t next_goid = 0;  // ids are taken from the scheduler in batches
+  std::uint64_t last_goid = 0;
+  stack::cache stacks;
+
+  p_counters counters;
+
+  base::list_link<P> idle_link;  // L
+  bool wakes_spinning = false;   // L: waits for a new thread, which shall spin
+  bool was_lent = false;         // L: taken for a stop of the world
+  M* lender = nullptr;           // L: from whom
+
+  // What sysmon saw last.
+  struct {
+    std::uint32_t schedtick = 0;
+    std::uint32_t syscalltick = 0;
+    std::int64_t sched_since_ns = 0;
+    std::int64_t syscall_since_ns = 0;
+  } seen;
+
+  run_queue queue;
+};
+
+}  // namespace weft::rt

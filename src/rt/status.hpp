@@ -1,0 +1,53 @@
+// status.hpp: where a goroutine, and a processor, is in its life, and which steps it may take from there.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft::rt {
+
+// The status also says who may touch the goroutine's stack.
+enum class g_status : std::uint32_t {
+  idle,       // just allocated; owned by whoever allocated it
+  runnable,   // in exactly one run queue; the stack belongs to the queue
+  running,    // on an M that holds a P; the stack belongs to itself
+  syscall,    // in blocking(), on an M that may have lost its P; the stack belongs to itself
+  waiting,    // on a wait list; the stack belongs to whoever will ready() it
+  preempted,  // stopped inside a signal handler; the stack belongs to its M
+  dead,       // in a free pool; it has no stack
+};
+inline constexpr unsigned kStatusCount = 7;
+
+// Beside the status: the scavenger is at work on a waiting goroutine's stack, and ready() waits until it is done.
+inline constexpr std::uint32_t kTrimming = 0x100;
+
+constexpr std::string_view name_of(g_status s) noexcept {
+  constexpr std::string_view names[kStatusCount] = {"idle",    "runnable",  "running", "syscall",
+                                                    "waiting", "preempted", "dead"};
+  return names[static_cast<unsigned>(s)];
+}
+
+// The steps that exist. Rows: from; bits: to. Checked at every change in debug builds.
+constexpr bool may_become(g_status from, g_status to) noexcept {
+  using enum g_status;
+  constexpr auto bit = [](g_status s) { return 1u << static_cast<unsigned>(s); };
+  constexpr unsigned table[kStatusCount] = {
+      /* idle      */ bit(runnable) | bit(running) | bit(dead),  // started; a thread's proxy; never started
+      /* runnable  */ bit(running),
+      /* running   */ bit(runnable) | bit(waiting) | bit(syscall) | bit(preempted) | bit(dead),
+      /* syscall   */ bit(running) | bit(runnable) | bit(waiting),  // back; back without a P; parked inside f
+      /* waiting   */ bit(runnable) | bit(running),                 // running at once: a plain thread's proxy
+      /* preempted */ bit(runnable) | bit(running),
+      /* dead      */ bit(idle),
+  };
+  return (table[static_cast<unsigned>(from)] & bit(to)) != 0;
+}
+
+enum class p_status : std::uint32_t {
+  idle,     // in the idle list, or on its way to an M
+  running,  // an M holds it
+  syscall,  // its M is inside blocking(): sysmon may take it
+  stopped,  // the world is stopped, or the P is beyond max_procs
+};
+
+}  // namespace weft::rt

@@ -1,0 +1,189 @@
+// crash.cpp: see crash.hpp.
+#include "sched/crash.hpp"
+
+#include <atomic>
+#include <exception>
+
+#include "arch/backtrace.hpp"
+#include "base/check.hpp"
+#include "os/module_map.hpp"
+#include "os/signal.hpp"
+#include "sched/current.hpp"
+#include "sched/extras.hpp"
+#include <weft/error.hpp>
+
+namespace weft::sched {
+
+namespace {
+
+std::atomic<bool> is_crashing{false};
+std::atomic<fatal_hook> hook{nullptr};
+std::terminate_handler terminate_before = nullptr;
+
+const G* running_g() noexcept {
+  M* const mp = current_m();
+  return mp != nullptr ? mp->curg : nullptr;
+}
+
+void say(std::string_view line) noexcept { os::write_all(os::kStderr, line); }
+
+void fatal_check(const char* condition, const char* why, const char* file, int line) {
+  os::text t;
+  t << "weft: internal check failed: " << why << " (" << condition << ") at " << file << ':' << line;
+  fatal(t.view());
+}
+
+// A goroutine has run off the end of its stack. On the alternate stack.
+void on_fault(const os::fault_info& fault) {
+  if (fault.address == nullptr) return;
+  const stack::fault hit = stack::classify(fault.address);
+  const G* const gp = running_g();
+  if (!hit.in_guard) return;
+  begin_crash();
+  os::text t;
+  t << "weft: goroutine ";
+  if (gp != nullptr) {
+    t << gp->goid.load(std::memory_order_relaxed);
+  } else {
+    t << '?';
+  }
+  t << " stack exceeds " << hit.usable << "-byte limit\n";
+  t << "weft: sp guard hit at " << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
+    << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes)} << ", "
+    << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes + hit.usable)} << "], pc ";
+  os::describe_address(t, fault.pc);
+  t << "\nfatal error: stack overflow\n\n";
+  if (gp != nullptr) {
+    describe(t, gp);
+    t << " [running]:\n";
+  }
+  say(t.view());
+  print_backtrace();
+  if (gp != nullptr) {
+    t.clear();
+    describe_origin(t, gp);
+    t << "\na larger stack helps: weft::go({.stack_size = ...}, f) or options::stack_size\n";
+    say(t.view());
+  }
+  if (const fatal_hook h = hook.load(std::memory_order_acquire)) h("stack overflow");
+  os::die_of_abort();
+}
+
+void on_terminate() {
+  const G* const gp = running_g();
+  if (gp != nullptr && gp->is_exiting) {
+    misuse("exit_goroutine() met a noexcept function (or a destructor that threw) on its way out,");
+  }
+  if (terminate_before != nullptr) terminate_before();
+  os::die_of_abort();
+}
+
+// The only thread of the child is the one that forked. What others held is held for ever.
+void on_fork() {
+  if (sched.now.load(std::memory_order_relaxed) == phase::stopped) return;
+  sched.now.store(phase::forked, std::memory_order_relaxed);
+  if (M* const mp = current_m()) mp->detach.lose();  // its next call takes the slow way and finds out
+}
+
+constexpr int kMaxFrames = 100;
+
+bool print_frame(const void* pc, void* arg) {
+  int& count = *static_cast<int*>(arg);
+  if (count == kMaxFrames) {
+    say("\t...additional frames elided...\n");
+    return false;
+  }
+  os::text t;
+  t << "\t#" << count++ << ' ';
+  os::describe_address(t, pc);
+  t << '\n';
+  say(t.view());
+  return true;
+}
+
+}  // namespace
+
+void begin_crash() noexcept {
+  if (!is_crashing.exchange(true, std::memory_order_acq_rel)) return;  // only one gets false
+  os::note never;
+  for (;;) never.sleep();
+}
+
+void end_crash(std::string_view first_line) noexcept {
+  if (const fatal_hook h = hook.load(std::memory_order_acquire)) h(first_line);
+  os::exit_process(2);
+}
+
+void describe(os::text& out, const G* gp) noexcept {
+  out << (gp->is_proxy ? "thread " : "goroutine ") << gp->goid.load(std::memory_order_relaxed);
+  if (gp->extras != nullptr && !gp->extras->name.empty()) out << " \"" << gp->extras->name << '"';
+}
+
+void describe_origin(os::text& out, const G* gp) noexcept {
+  if (gp->made_at == nullptr) return;
+  out << "made at ";
+  os::describe_address(out, static_cast<const char*>(gp->made_at) - 1);
+  if (gp->made_by != 0) out << " by goroutine " << gp->made_by;
+}
+
+void fatal(std::string_view message) noexcept {
+  begin_crash();
+  os::text t;
+  t << "fatal error: " << message << '\n';
+  say(t.view());
+  end_crash(message);
+}
+
+void misuse(std::string_view message) noexcept {
+  begin_crash();
+  os::text t;
+  t << "fatal error: weft: " << message << " by ";
+  if (const G* const gp = running_g()) {
+    describe(t, gp);
+    t << " (";
+    describe_origin(t, gp);
+    t << ")\n";
+    say(t.view());
+    print_backtrace();
+  } else {
+    t << "a thread that is not a goroutine\n";
+    say(t.view());
+  }
+  end_crash(message);
+}
+
+void fatal_no_stack(G* gp, const stack::result& why) noexcept {
+  os::text t;
+  t << "weft: no stack for ";
+  describe(t, gp);
+  t << ": " << stack::explain(why.why) << " (errno " << why.error << ')';
+  fatal(t.view());
+}
+
+void fatal_forked() noexcept {
+  fatal("weft: called in the child of a fork; its scheduler threads exist only in the parent (a child may call exec or _exit)");
+}
+
+void print_backtrace() noexcept {
+  int count = 0;
+  arch::walk_stack(&print_frame, &count);
+}
+
+void install_crash_handlers() noexcept {
+  static bool is_done = false;  // the start of a runtime is serialised
+  if (is_done) return;
+  is_done = true;
+  base::on_failed_check = &fatal_check;
+  arch::prepare_backtrace();
+  os::install_fault_handler(&on_fault);
+  os::on_fork_in_child(&on_fork);
+  terminate_before = std::set_terminate(&on_terminate);
+}
+
+}  // namespace weft::sched
+
+namespace weft::inline v1 {
+
+fatal_hook on_fatal(fatal_hook h) noexcept { return sched::hook.exchange(h, std::memory_order_acq_rel); }
+
+}  // namespace weft::inline v1

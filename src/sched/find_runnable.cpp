@@ -1,0 +1,125 @@
+// find_runnable.cpp: the list of sources, each a short function, in the order in which they are asked.
+//
+// Fairness: a P takes from its own queue, so goroutines in the global queue could wait for ever; every 61st time the global queue
+// comes first. A goroutine at the front (`next`) runs before the ring, so a pair that readies each other could keep the
+// ring waiting: when its slice is over (attention), the front goes to the end.
+#include "sched/find_runnable.hpp"
+
+#include "sched/procs.hpp"
+#include "sched/queues.hpp"
+#include "sched/start.hpp"
+#include "sched/world.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+// Taken before, on behalf of this P.
+G* take_picked(P* pp) noexcept { return std::exchange(pp->picked, nullptr); }
+
+G* take_due_global(P* pp) noexcept {
+  if (pp->direct_budget != 0) {
+    --pp->direct_budget;
+    return nullptr;
+  }
+  pp->direct_budget = kGlobalEvery - 1;
+  return take_global(pp, 1);
+}
+
+G* take_own(P* pp) noexcept {
+  if (G* const gp = pp->queue.take_next()) return gp;  // inherits the slice: schedtick stays
+  G* const gp = pp->queue.pop();
+  if (gp != nullptr) base::add_by_owner(pp->schedtick, 1);
+  return gp;
+}
+
+G* take_from_poller() noexcept { return nullptr; }  // the network's place
+
+// Spinning is worth a CPU only while there are not many who do: at most half as many as there are busy Ps.
+bool may_spin(M* mp) noexcept {
+  if (mp->is_spinning.load(std::memory_order_relaxed)) return true;  // our own
+  const std::uint32_t nbusy = sched.nprocs.load(std::memory_order_relaxed) - sched.npidle.load(std::memory_order_seq_cst);
+  return 2 * sched.nspinning.load(std::memory_order_seq_cst) < nbusy;
+}
+
+G* take_from_others(M* mp) noexcept {
+  if (!may_spin(mp)) return nullptr;
+  if (!mp->is_spinning.load(std::memory_order_relaxed)) begin_spinning(mp);
+  return steal_work(mp);
+}
+
+// The last look with L held, then the P goes to the idle list. True: it did.
+bool drop_p(M* mp, G*& found) noexcept {
+  P* const pp = mp->proc();
+  locked l;
+  if (sched.is_stopping.load(std::memory_order_relaxed)) return false;  // give the P to the stopper instead
+  if ((found = take_global_locked(pp, rt::run_queue::kCapacity / 2)) != nullptr) return false;
+  if (!mp->is_spinning.load(std::memory_order_relaxed) && sched.needs_spinning.load(std::memory_order_seq_cst)) {
+    begin_spinning(mp);  // somebody has work and found no idle P for it: this one must look once more
+    return false;
+  }
+  put_idle_locked(release_p(mp));
+  return true;
+}
+
+bool regain_p(M* mp) noexcept {
+  locked l;
+  P* const pp = take_idle_spinning_locked();
+  if (pp == nullptr) return false;
+  attach_locked(pp, mp);
+  begin_spinning(mp);
+  return true;
+}
+
+void end_slice(P* pp) noexcept {
+  if (G* const gp = pp->queue.take_next()) put_local(pp, gp);
+}
+
+G* look_round(M* mp) noexcept {
+  P* const pp = mp->proc();
+  if (G* const gp = take_picked(pp)) return gp;
+  if (mp->detach.take_attention()) end_slice(pp);
+  if (G* const gp = take_due_global(pp)) return gp;
+  if (G* const gp = take_own(pp)) return gp;
+  if (G* const gp = take_global(pp, rt::run_queue::kCapacity / 2)) return gp;
+  if (G* const gp = take_from_poller()) return gp;
+  return take_from_others(mp);
+}
+
+}  // namespace
+
+G* find_runnable(M* mp) noexcept {
+  for (;;) {
+    if (sched.is_stopping.load(std::memory_order_acquire)) {
+      if (!stop_for_world(mp)) return nullptr;
+      continue;
+    }
+    G* gp = look_round(mp);
+    if (gp != nullptr) {
+      // Whoever found work while looking makes sure that somebody else looks: there may be more.
+      if (end_spinning(mp)) wake_one();
+      return gp;
+    }
+    if (!drop_p(mp, gp)) {
+      if (gp == nullptr) continue;
+      if (end_spinning(mp)) wake_one();
+      return gp;
+    }
+    if (end_spinning(mp) && anything_queued() && regain_p(mp)) continue;
+    if (!stop_m(mp)) return nullptr;
+  }
+}
+
+G* pick_direct(M* mp, P* pp) noexcept {
+  if (mp->detach.wants_attention() || pp->direct_budget == 0) return nullptr;
+  G* const gp = take_own(pp);
+  if (gp == nullptr) return nullptr;
+  --pp->direct_budget;
+  if (gp->bound_m != nullptr || (gp->stack == nullptr && !bind_cached_stack(pp, gp))) [[unlikely]] {
+    pp->picked = gp;  // not from here: through g0
+    return nullptr;
+  }
+  return gp;
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,32 @@
+// park.hpp: waiting and being woken: what every blocking operation of weft is made of.
+//
+//    park(publish, arg, why, object)      this goroutine stops; `publish` makes it findable to its waker
+//    ready(gp)                            the waker
+//
+// publish(gp, arg) runs after the goroutine has left its stack, on another one, inside the bracket. It enters the goroutine into
+// whatever list its waker looks at; from that moment another M may run it. If there is no need to wait any more it returns false
+// and has entered nothing. So there is no window between "decided to wait" and "can be woken", and no lost wake-up.
+//
+// A plain thread does the same with its proxy: publish runs on its own stack, then it sleeps on a note.
+#pragma once
+
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+using publish_fn = bool (*)(G* gp, void* arg);
+
+// From user context (outside the bracket), any thread. Returns when readied, perhaps on another thread.
+void park(publish_fn publish, void* arg, wait_reason why, const void* object) noexcept;
+
+// Makes a parked goroutine runnable, from any thread; inside the bracket if the thread has an M (mp), else null.
+// A goroutine of a runtime that has ended is left alone.
+void ready(M* mp, G* gp) noexcept;
+
+// Puts the running goroutine at the end of the queue. Inside the bracket; afterwards ask for the M again.
+void yield_inside(M* mp) noexcept;
+
+// The G of this thread: the running goroutine, or the thread's proxy.
+G* current_g() noexcept;
+
+}  // namespace weft::sched

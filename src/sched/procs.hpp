@@ -1,0 +1,62 @@
+// procs.hpp: Ps and Ms finding one another: idle lists, waking, attaching.
+//
+// Functions named *_locked are called under L. The protocol that keeps wake-ups from being lost is in README.md.
+#pragma once
+
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+// --- under L ---
+
+void put_idle_locked(P* pp) noexcept;
+// An idle P, `wish` if that is idle, or null.
+P* take_idle_locked(P* wish = nullptr) noexcept;
+// For one that is going to spin: if there is no idle P, says so to whoever drops one next.
+P* take_idle_spinning_locked() noexcept;
+
+// mp holds pp from now on. mp is this thread's M, or asleep on its note, or LOST.
+void attach_locked(P* pp, M* mp) noexcept;
+
+// An M that will run pp, to be woken with wake_m() after L is released. Null: the spawner will make one.
+M* start_locked(P* pp, bool is_spinning) noexcept;
+
+// --- without L ---
+
+void wake_m(M* mp) noexcept;
+
+// This M's own P, inside the runtime: it has none afterwards.
+P* release_p(M* mp) noexcept;
+
+// Finds an M for pp, which the caller holds and nobody runs, if it has work; else puts it into the idle list.
+void hand_off(P* pp) noexcept;
+
+// Something became runnable: if a P is idle and nobody looks for work yet, wake one that does.
+void wake_one() noexcept;
+
+// Some run queue has something in it. After the caller has made its P idle, or stopped spinning, in that order: what was queued
+// before that by somebody who saw no idle P, or a spinner, is seen here.  [idle.no_lost_wake]
+bool anything_queued() noexcept;
+
+// This M has no P: sleep until it is given one. False: the thread is to end.
+bool stop_m(M* mp) noexcept;
+
+// nspinning, with the M's own flag.
+void begin_spinning(M* mp) noexcept;
+bool end_spinning(M* mp) noexcept;  // true: it was spinning
+
+// --- threads (spawner.cpp) ---
+
+// Memory for an M, not yet running. Null: no memory.
+M* new_m_locked() noexcept;
+void free_m_locked(M* mp) noexcept;
+void kick_spawner() noexcept;
+void m_main(void* m) noexcept;
+void spawner_main(void*) noexcept;
+
+// Wakes sysmon from its long sleep, if it is asleep.
+inline void rouse_sysmon() noexcept {
+  if (sched.is_sysmon_asleep.load(std::memory_order_relaxed)) [[unlikely]] sched.sysmon_note.wake();  // a hint
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,71 @@
+// queues.cpp: see queues.hpp.
+#include "sched/queues.hpp"
+
+#include <algorithm>
+
+namespace weft::sched {
+
+namespace {
+
+void publish_size_locked() noexcept {
+  // seq_cst: a submitter's or an idler's half of [idle.no_lost_wake]
+  sched.nrunq.store(static_cast<std::uint32_t>(sched.runq.size()), std::memory_order_seq_cst);
+}
+
+// Half of the ring and gp. False: a thief made room, so gp fits after all.
+bool spill(P* pp, G* gp) noexcept {
+  G* half[rt::run_queue::kSpill];
+  if (!pp->queue.spill_half(half)) return false;
+  rt::g_queue batch;  // linked up before L is taken
+  for (G* each : half) batch.push_back(each);
+  batch.push_back(gp);
+  locked l;
+  sched.runq.splice_back(batch);
+  publish_size_locked();
+  return true;
+}
+
+}  // namespace
+
+void put_local(P* pp, G* gp) noexcept {
+  while (!pp->queue.push(gp)) {
+    if (spill(pp, gp)) return;
+  }
+}
+
+void put_global_locked(G* gp) noexcept {
+  sched.runq.push_back(gp);
+  publish_size_locked();
+}
+
+void put_global(G* gp) noexcept {
+  locked l;
+  put_global_locked(gp);
+}
+
+G* take_global_locked(P* pp, std::uint32_t max) noexcept {
+  const auto size = static_cast<std::uint32_t>(sched.runq.size());
+  if (size == 0) return nullptr;
+  const std::uint32_t share = size / sched.nprocs.load(std::memory_order_relaxed) + 1;
+  const std::uint32_t room = rt::run_queue::kCapacity - pp->queue.ring_size();
+  std::uint32_t n = std::min({size, share, room + 1, rt::run_queue::kCapacity / 2, max});
+  G* const first = sched.runq.pop_front();
+  while (--n > 0) pp->queue.push(sched.runq.pop_front());
+  publish_size_locked();
+  return first;
+}
+
+G* take_global(P* pp, std::uint32_t max) noexcept {
+  if (!has_global()) return nullptr;
+  locked l;
+  return take_global_locked(pp, max);
+}
+
+void drain_locked(P* pp) noexcept {
+  if (G* const gp = std::exchange(pp->picked, nullptr)) sched.runq.push_front(gp);
+  if (G* const gp = pp->queue.take_next()) sched.runq.push_back(gp);
+  while (G* const gp = pp->queue.pop()) sched.runq.push_back(gp);
+  publish_size_locked();
+}
+
+}  // namespace weft::sched

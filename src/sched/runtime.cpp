@@ -1,0 +1,295 @@
+// runtime.cpp: the beginning and the end of a runtime: run(), class runtime, max_procs().
+//
+// Ending, in order:
+//   1  phase `ending`: go() and spawn() throw from now on
+//   2  sysmon and the spawner end: no new thread, no resize
+//   3  the world is stopped and stays so: no goroutine has a P
+//   4  the epoch moves on: whatever still refers to these goroutines (wait lists, late wake-ups) leaves them alone
+//   5  every thread is doomed. Those that sleep in weft are woken, end, and are waited for. Those that run user code are
+//      orphans: at their next call into weft they end. Nobody waits for them.
+// Abandoned goroutines stay in memory, with their stacks.
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <system_error>
+
+#include "os/clock.hpp"
+#include "os/cpu_count.hpp"
+#include "os/membarrier.hpp"
+#include "rt/g_slab.hpp"
+#include "sched/crash.hpp"
+#include "sched/entry.hpp"
+#include "sched/foreign.hpp"
+#include "sched/procs.hpp"
+#include "sched/queues.hpp"
+#include "sched/schedule.hpp"
+#include "sched/start.hpp"
+#include "sched/sysmon.hpp"
+#include "sched/world.hpp"
+#include <weft/runtime.hpp>
+
+namespace weft::sched {
+
+namespace {
+
+void stop_runtime() noexcept;
+
+// --- beginning ---
+
+void claim_phase() {
+  die_if_forked();
+  if (current_m() != nullptr) throw std::logic_error("weft::run: called inside a goroutine");
+  phase stopped = phase::stopped;
+  if (!sched.now.compare_exchange_strong(stopped, phase::starting, std::memory_order_acq_rel)) {
+    throw std::logic_error("weft::run: a runtime is active already");
+  }
+}
+
+void fail_start(const char* why) {
+  sched.now.store(phase::stopped, std::memory_order_release);
+  throw std::runtime_error(why);
+}
+
+void check(const options& opts) {
+  const auto reject = [](const char* why) {
+    sched.now.store(phase::stopped, std::memory_order_release);
+    throw std::invalid_argument(why);
+  };
+  if (opts.max_procs > kMaxProcs) reject("weft: options::max_procs is larger than 4096");
+  if (std::max(opts.stack_size, opts.main_stack_size) > stack::kMaxBytes) {
+    reject("weft: options::stack_size is larger than 1 GiB");
+  }
+}
+
+unsigned configure(const options& opts) {
+  const os::environment env = os::read_environment(kMaxProcs);
+  settings& set = sched.set;
+  set.debug = env.debug;
+  if (set.debug.seed == 0) set.debug.seed = static_cast<std::uint64_t>(os::now_ns());
+  set.max_threads = opts.max_threads != 0          ? opts.max_threads
+                    : env.debug.max_threads != 0 ? env.debug.max_threads
+                                                 : kDefaultMaxThreads;
+  set.stack_size = opts.stack_size != 0 ? opts.stack_size : env.debug.stack_size;
+  set.needs_fence = !os::init_membarrier(env.debug.membarrier);
+  unsigned n = opts.max_procs != 0 ? opts.max_procs : env.max_procs;
+  sched.is_max_procs_fixed = n != 0;
+  if (n == 0) n = std::min(os::default_procs(), kMaxProcs);
+  return n;
+}
+
+// All that the last runtime left behind but its goroutines, which are out of reach since the epoch changed.
+void reset() noexcept {
+  sched.runq = {};
+  sched.nrunq.store(0, std::memory_order_relaxed);
+  sched.nspinning.store(0, std::memory_order_relaxed);
+  sched.needs_spinning.store(false, std::memory_order_relaxed);
+  sched.is_quitting.store(false, std::memory_order_relaxed);
+  sched.has_main_exited.store(false, std::memory_order_relaxed);
+  sched.next_goid.store(kMainGoid, std::memory_order_relaxed);
+  sched.next_mid = 1;
+  sched.coarse_ns.store(os::now_ns(), std::memory_order_relaxed);
+}
+
+void start_runtime(const options& opts) {
+  claim_phase();
+  check(opts);
+  install_crash_handlers();
+  const unsigned n = configure(opts);
+  reset();
+  stack::init(sched.set.stack_size);
+  if (!make_procs(n)) fail_start("weft: no memory for the processors");
+  sched.mask = os::current_signal_mask();
+  sched.fp = arch::save_fp_control();
+  sched.is_main_on_caller = opts.lock_main;
+  sched.nprocs.store(n, std::memory_order_seq_cst);
+  {
+    locked l;
+    for (unsigned i = n; i-- > 0;) put_idle_locked(p_at(i));
+  }
+  const os::thread_result spawner = os::start_thread("weft-spawner", &spawner_main, nullptr);
+  const os::thread_result sysmon =
+      spawner.error == 0 ? os::start_thread("weft-sysmon", &sysmon_main, nullptr) : os::thread_result{{}, spawner.error};
+  sched.spawner_thread = spawner.made;
+  sched.sysmon_thread = sysmon.made;
+  sched.now.store(phase::running, std::memory_order_release);
+  if (sysmon.error != 0) {
+    stop_runtime();
+    throw std::system_error(sysmon.error, std::generic_category(), "weft: cannot start the runtime's threads");
+  }
+}
+
+// --- ending ---
+
+void end_helpers() noexcept {
+  sched.is_quitting.store(true, std::memory_order_release);
+  sched.sysmon_note.wake();
+  sched.spawner_note.wake();
+  os::join_thread(sched.sysmon_thread);
+  os::join_thread(sched.spawner_thread);
+}
+
+// Runs user code without a P: it has not come back, or is just about to.
+bool is_out(const M* mp) noexcept { return mp->detach.is_lost() && mp->waits == rt::m_wait::none; }
+
+// Returns those that are to be waited for.
+M* doom_all() noexcept {
+  locked l;
+  M* to_join = nullptr;
+  for (M* mp = std::exchange(sched.allm, nullptr); mp != nullptr;) {
+    M* const next = mp->all_next;
+    mp->is_doomed = true;
+    if (is_out(mp)) {
+      mp->is_orphan = true;
+      os::detach_thread(mp->thread);
+    } else {
+      mp->all_next = to_join;
+      to_join = mp;
+      if (sched.midle.contains(mp)) sched.midle.remove(mp);
+      mp->park.wake();
+    }
+    mp = next;
+  }
+  sched.nm = 0;
+  sched.nthreads.store(0, std::memory_order_relaxed);
+  sched.nmidle.store(0, std::memory_order_relaxed);
+  sched.nm_starting = 0;
+  return to_join;
+}
+
+void join_all(M* to_join) noexcept {
+  while (to_join != nullptr) {
+    M* const mp = to_join;
+    to_join = mp->all_next;
+    os::join_thread(mp->thread);
+    locked l;
+    mp->free_next = std::exchange(sched.mfree, mp);
+  }
+}
+
+void forget_work() noexcept {
+  locked l;
+  for (std::uint32_t i = 0; i < sched.nprocs.load(std::memory_order_relaxed); ++i) {
+    P* const pp = p_at(i);
+    pp->picked = nullptr;
+    while (pp->queue.take_next() != nullptr) continue;
+    while (pp->queue.pop() != nullptr) continue;
+    pp->lender = nullptr;
+    pp->next_goid = pp->last_goid = 0;
+    pp->stacks.drain();
+    rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
+  }
+  sched.runq = {};
+  sched.nprocs.store(0, std::memory_order_relaxed);
+  sched.npidle.store(0, std::memory_order_relaxed);
+  sched.is_stopping.store(false, std::memory_order_relaxed);
+}
+
+void stop_runtime() noexcept {
+  sched.now.store(phase::ending, std::memory_order_release);  // 1
+  end_helpers();                                              // 2
+  sched.world_lock.lock();
+  stop_world();                                               // 3
+  sched.epoch.fetch_add(1, std::memory_order_seq_cst);        // 4
+  join_all(doom_all());                                       // 5
+  forget_work();
+  sched.world_lock.unlock();
+  sched.now.store(phase::stopped, std::memory_order_release);
+}
+
+// --- the main goroutine ---
+
+struct main_state {
+  weft::detail::main_call* call;
+  G* waiter = nullptr;  // the proxy of the thread in run(), unless that thread itself runs the main goroutine
+};
+
+void main_entry(void* closure) {
+  main_state* const state = *static_cast<main_state**>(closure);
+  state->call->invoke(state->call);
+  if (state->waiter == nullptr) return;
+  bracket inside;
+  ready(inside.m(), state->waiter);
+}
+
+G* new_main(const options& opts, main_state* state) {
+  G* const gp = new_g(nullptr);
+  if (gp == nullptr) return nullptr;
+  const std::size_t bytes = opts.main_stack_size != 0 ? opts.main_stack_size : std::max(kMainStackBytes, stack::default_bytes());
+  gp->stack_bits = static_cast<std::uint8_t>(std::bit_width(bytes + stack::kGuardBytes - 1));
+  gp->entry = &main_entry;
+  *reinterpret_cast<main_state**>(gp->closure) = state;
+  return gp;
+}
+
+// As if the thread in run() waited for an event that main's return sets.
+bool launch_main(G*, void* main) {
+  launch(nullptr, static_cast<G*>(main));
+  return true;
+}
+
+// This thread becomes an M that runs the main goroutine and nothing else.
+void run_main_here(G* main) {
+  M* mp;
+  {
+    locked l;
+    mp = new_m_locked();
+  }
+  begin_thread(mp);
+  main->bound_m = mp;
+  main->nlocks = 1;
+  mp->lockedg = main;
+  launch(nullptr, main);
+  schedule(mp);
+  end_thread(mp);
+  locked l;
+  free_m_locked(mp);
+}
+
+}  // namespace
+
+}  // namespace weft::sched
+
+namespace weft::inline v1 {
+
+namespace s = weft::sched;
+
+void detail::run_main(const options& opts, main_call* call) {
+  s::start_runtime(opts);
+  s::main_state state{call};
+  rt::G* const main = s::new_main(opts, &state);
+  if (main == nullptr) {
+    s::stop_runtime();
+    throw std::bad_alloc();
+  }
+  if (opts.lock_main) {
+    s::run_main_here(main);
+  } else {
+    state.waiter = s::foreign_g();
+    s::park_foreign(&s::launch_main, main, rt::wait_reason::main_goroutine);
+  }
+  s::stop_runtime();
+}
+
+runtime::runtime(const options& opts) { s::start_runtime(opts); }
+
+runtime::~runtime() { s::stop_runtime(); }
+
+unsigned max_procs(unsigned n) {
+  if (n == 0) return max_procs();
+  if (n > s::kMaxProcs) throw std::invalid_argument("weft::max_procs: more than 4096 processors");
+  if (s::sched.now.load(std::memory_order_acquire) != s::phase::running) throw not_running("weft::max_procs");
+  if (!s::make_procs(n)) throw std::bad_alloc();
+  return s::resize(n, true);
+}
+
+unsigned default_max_procs() {
+  if (s::sched.now.load(std::memory_order_acquire) != s::phase::running) throw not_running("weft::default_max_procs");
+  const unsigned n = std::min(os::default_procs(), s::kMaxProcs);
+  if (!s::make_procs(n)) throw std::bad_alloc();
+  s::resize(n, true);
+  s::locked l;
+  s::sched.is_max_procs_fixed = false;
+  return n;
+}
+
+}  // namespace weft::inline v1

@@ -1,0 +1,62 @@
+// scavenge.cpp: see scavenge.hpp.
+//
+// A parked goroutine's stack belongs to whoever will ready() it. The scavenger takes it for a moment by setting kTrimming beside
+// the status `waiting`; ready() waits until it is gone. What lies at or above the saved stack pointer is live and stays.
+#include "sched/scavenge.hpp"
+
+#include "os/clock.hpp"
+#include "rt/g_slab.hpp"
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+constexpr std::int64_t kLongWaitNs = 2 * os::kSecond;
+constexpr std::size_t kStacksPerPass = 1000;
+constexpr std::size_t kTrimsPerPass = 10'000;
+
+bool is_anything_left = false;
+
+struct pass {
+  std::int64_t now_ns;
+  std::size_t ntrimmed = 0;
+};
+
+bool claim(G* gp) noexcept {
+  std::uint32_t waiting = static_cast<std::uint32_t>(g_status::waiting);
+  return gp->status_word.compare_exchange_strong(waiting, waiting | rt::kTrimming, std::memory_order_acq_rel,
+                                                 std::memory_order_relaxed);  // failed: it runs
+}
+
+void unclaim(G* gp) noexcept {
+  gp->status_word.store(static_cast<std::uint32_t>(g_status::waiting), std::memory_order_release);
+}
+
+void trim_one(G* gp, void* arg) {
+  auto* const p = static_cast<pass*>(arg);
+  if (p->ntrimmed >= kTrimsPerPass || gp->is_proxy) return;
+  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;
+  if (gp->status() != g_status::waiting || !claim(gp)) return;
+  rt::g_cold& cold = gp->cold();
+  if (!cold.was_trimmed && p->now_ns - cold.waits_since_ns >= kLongWaitNs) {
+    stack::trim(gp->stack, gp->context.sp);
+    cold.was_trimmed = true;
+    ++p->ntrimmed;
+  }
+  unclaim(gp);
+}
+
+}  // namespace
+
+void scavenge(std::int64_t now_ns) noexcept {
+  if (!sched.set.debug.scavenge) return;
+  pass p{now_ns};
+  rt::for_each_g(&trim_one, &p);
+  const std::size_t nstacks = stack::scavenge(kStacksPerPass);
+  is_anything_left = nstacks + p.ntrimmed != 0;
+}
+
+bool has_scavenging_left() noexcept { return is_anything_left; }
+
+}  // namespace weft::sched

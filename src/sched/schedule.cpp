@@ -1,0 +1,119 @@
+// schedule.cpp: the loop on g0: find a goroutine, run it, see what to do with it when it comes back.
+//
+// Some goroutines can run on one thread only (G::bound_m): locked ones, and those whose M lost its P and waits for one. Whoever finds
+// such a goroutine gives that thread its P and goes to sleep in its place.
+#include "sched/schedule.hpp"
+
+#include "os/signal.hpp"
+#include "sched/current.hpp"
+#include "sched/entry.hpp"
+#include "sched/find_runnable.hpp"
+#include "sched/procs.hpp"
+#include "sched/start.hpp"
+#include "sched/switch.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+// gp must run on another thread: that one gets our P.
+void hand_over(M* mp, G* gp) noexcept {
+  M* const to = gp->bound_m;
+  P* const pp = release_p(mp);
+  {
+    locked l;
+    WEFT_CHECK(to->nextp == nullptr, "a thread is woken with two Ps");
+    to->nextp = pp;
+    to->waits = rt::m_wait::none;
+  }
+  wake_m(to);
+}
+
+// Forced migration: any other thread than this one gets our P, with gp to run first.
+void pass_on(M* mp, G* gp) noexcept {
+  P* const pp = release_p(mp);
+  pp->picked = gp;
+  M* woken;
+  {
+    locked l;
+    woken = start_locked(pp, false);
+  }
+  wake_m(woken);
+}
+
+// The goroutine locked to this thread does not run. Gives the P away and sleeps until that goroutine is found in a queue.
+G* wait_for_locked(M* mp) noexcept {
+  mp->detach.take_attention();
+  if (mp->proc() != nullptr) hand_off(release_p(mp));
+  {
+    locked l;
+    if (mp->is_doomed) return nullptr;
+    if (mp->nextp == nullptr) mp->waits = rt::m_wait::locked;  // else it was found before we got here
+  }
+  mp->park.sleep();
+  locked l;
+  if (mp->is_doomed) return nullptr;
+  attach_locked(std::exchange(mp->nextp, nullptr), mp);
+  return mp->lockedg;
+}
+
+G* next_goroutine(M* mp) noexcept {
+  if (mp->lockedg != nullptr) return wait_for_locked(mp);
+  for (;;) {
+    G* const gp = find_runnable(mp);
+    if (gp == nullptr) return nullptr;
+    if (gp->bound_m != nullptr) {
+      hand_over(mp, gp);
+    } else if (sched.set.debug.migrate && gp->stack != nullptr && gp->cold().last_m == mp) {
+      pass_on(mp, gp);
+    } else {
+      return gp;
+    }
+    if (!stop_m(mp)) return nullptr;
+  }
+}
+
+void execute(M* mp, G* gp) noexcept {
+  P* const pp = mp->proc();
+  bind_stack(pp, gp);
+  set_running(mp, pp, gp);
+  gp->cold().last_m = mp;
+  switch_from_g0(mp, gp);
+}
+
+}  // namespace
+
+void schedule(M* mp) noexcept {
+  if (mp->proc() == nullptr && mp->lockedg == nullptr && !stop_m(mp)) return;
+  while (G* const gp = next_goroutine(mp)) {
+    execute(mp, gp);
+    if (mp->is_leaving) break;
+  }
+  if (mp->proc() != nullptr) hand_off(release_p(mp));
+}
+
+void begin_thread(M* mp) noexcept {
+  mp->exceptions = arch::thread_exception_state();
+  mp->fp = arch::save_fp_control();
+  const os::stack_bounds bounds = os::thread_stack();
+  arch::adopt_thread(mp->fiber, bounds.low,
+                     static_cast<std::size_t>(static_cast<char*>(bounds.high) - static_cast<char*>(bounds.low)));
+  mp->tid.store(os::thread_id(), std::memory_order_relaxed);
+  os::use_alternate_stack(mp->alternate_stack);
+  mp->detach.enter(false);  // nobody requests from an M that has never had a P
+  set_current_m(mp);
+}
+
+void end_thread(M* mp) noexcept {
+  set_current_m(nullptr);
+  os::leave_alternate_stack(mp->alternate_stack);
+}
+
+void abandon(M* mp) noexcept {
+  mp->is_leaving = true;
+  mp->commit = {};
+  switch_to_g0(mp, mp->curg, false);
+  __builtin_unreachable();
+}
+
+}  // namespace weft::sched

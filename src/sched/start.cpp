@@ -1,0 +1,137 @@
+// start.cpp: see start.hpp.
+#include "sched/start.hpp"
+
+#include <new>
+
+#include "rt/g_slab.hpp"
+#include "sched/crash.hpp"
+#include "sched/entry.hpp"
+#include "sched/locals.hpp"
+#include "sched/park.hpp"
+#include "sched/procs.hpp"
+#include "sched/queues.hpp"
+#include "sched/switch.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+constexpr std::uint32_t kFreeBatch = 32;  // Gs that move between a P and the slab at a time
+constexpr std::uint32_t kFreeMax = 2 * kFreeBatch;
+constexpr std::uint64_t kGoidBatch = 16;
+
+G* pop_free(P* pp) noexcept {
+  if (pp->free_first == nullptr) {
+    const rt::g_chain chain = rt::take_free(kFreeBatch);
+    pp->free_first = chain.first;
+    pp->nfree = chain.count;
+    if (pp->free_first == nullptr) return nullptr;
+  }
+  G* const gp = pp->free_first;
+  pp->free_first = gp->link;
+  --pp->nfree;
+  return gp;
+}
+
+std::uint64_t next_goid(P* pp) noexcept {
+  if (pp == nullptr) return sched.next_goid.fetch_add(1, std::memory_order_relaxed);  // only unique
+  if (pp->next_goid == pp->last_goid) {
+    pp->next_goid = sched.next_goid.fetch_add(kGoidBatch, std::memory_order_relaxed);
+    pp->last_goid = pp->next_goid + kGoidBatch;
+  }
+  return pp->next_goid++;
+}
+
+void spill_free(P* pp) noexcept {
+  rt::g_chain half;
+  while (half.count < kFreeBatch) {
+    G* const gp = pp->free_first;
+    pp->free_first = gp->link;
+    gp->link = half.first;
+    half.first = gp;
+    ++half.count;
+  }
+  pp->nfree -= kFreeBatch;
+  rt::put_free(half);
+}
+
+void begin_on(stack::head* stack, G* gp) noexcept {
+  gp->stack = stack;
+  rt::g_cold* const cold = ::new (stack->cold) rt::g_cold;
+  arch::create_fiber(cold->fiber, stack->lo, stack->usable());
+  gp->fp = sched.fp;
+  arch::make_context(&gp->context, stack->initial_sp(), &goroutine_main, gp);
+}
+
+}  // namespace
+
+G* new_g(P* pp) noexcept {
+  G* const gp = pp != nullptr ? pop_free(pp) : rt::take_free(1).first;
+  if (gp == nullptr) return nullptr;
+  gp->become(g_status::idle);
+  gp->epoch = sched.epoch.load(std::memory_order_relaxed);
+  gp->goid.store(next_goid(pp), std::memory_order_relaxed);  // for those who look
+  return gp;
+}
+
+void free_g(P* pp, G* gp) noexcept {
+  gp->goid.store(0, std::memory_order_relaxed);
+  gp->m.store(nullptr, std::memory_order_relaxed);
+  gp->bound_m = nullptr;
+  gp->why = wait_reason::none;
+  gp->nlocks = 0;
+  gp->stack_bits = 0;
+  gp->is_exiting = false;
+  gp->is_system = false;
+  if (pp == nullptr) {
+    gp->link = nullptr;
+    rt::put_free({gp, 1});
+    return;
+  }
+  gp->link = pp->free_first;
+  pp->free_first = gp;
+  if (++pp->nfree > kFreeMax) spill_free(pp);
+}
+
+void launch(M* mp, G* gp) noexcept {
+  gp->become(g_status::runnable);
+  if (mp != nullptr && !sched.set.debug.migrate) [[likely]] {
+    base::add_by_owner(mp->proc()->counters.nstarted, 1);
+    put_next(mp->proc(), gp);
+  } else {
+    sched.nstarted.fetch_add(1, std::memory_order_relaxed);  // only counted
+    put_global(gp);
+  }
+  wake_one();
+}
+
+bool bind_cached_stack(P* pp, G* gp) noexcept {
+  if (gp->stack_bits != 0) return false;
+  stack::head* const stack = pp->stacks.pop();
+  if (stack == nullptr) return false;
+  begin_on(stack, gp);
+  return true;
+}
+
+void bind_stack(P* pp, G* gp) noexcept {
+  if (gp->stack != nullptr) return;
+  const stack::result got =
+      gp->stack_bits == 0 ? pp->stacks.get() : stack::allocate((std::size_t{1} << gp->stack_bits) - stack::kGuardBytes);
+  if (got.stack == nullptr) fatal_no_stack(gp, got);
+  begin_on(got.stack, gp);
+}
+
+[[noreturn]] void goroutine_main(void* g) noexcept(false) {
+  G* const self = static_cast<G*>(g);
+  arrive(self);
+  void (*const entry)(void*) = std::exchange(self->entry, nullptr);
+  leave(current_m());
+
+  entry(self->closure);  // an exception that leaves it is met by weft_entry_personality (unwind.cpp)
+
+  end_locals(self);
+  free_extras(self);
+  end_goroutine();
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,127 @@
+// state.hpp: the scheduler's own state: what all Ms share.
+//
+// One lock, L (sched.lock), guards the lists; the counters beside them are atomic so that fast paths can look without it. L is a
+// leaf but for the locks of the stack pool and the G slab, is held for well under a microsecond, and no foreign code runs under it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/list.hpp"
+#include "os/environment.hpp"
+#include "os/lock.hpp"
+#include "os/note.hpp"
+#include "os/thread.hpp"
+#include "rt/g.hpp"
+#include "rt/m.hpp"
+#include "rt/p.hpp"
+
+namespace weft::sched {
+
+using rt::G;
+using rt::g_status;
+using rt::M;
+using rt::P;
+using rt::p_status;
+using rt::wait_reason;
+
+inline constexpr unsigned kMaxProcs = 4096;
+inline constexpr unsigned kDefaultMaxThreads = 10'000;
+inline constexpr std::size_t kMainStackBytes = std::size_t{8} << 20;
+
+// Requester ids for the detach handshake. Stops of the world are serialised, so two ids are enough.
+inline constexpr std::uint32_t kSysmonRequest = rt::detach_word::kFirstRequester;
+inline constexpr std::uint32_t kWorldRequest = kSysmonRequest + 1;
+
+inline constexpr std::uint64_t kMainGoid = 1;
+
+enum class phase : std::uint32_t {
+  stopped,   // no runtime
+  starting,  // one is being made
+  running,
+  ending,  // no goroutine runs any more; threads are leaving
+  forked,  // this process is a fork of one that had a runtime: nothing works
+};
+
+struct settings {
+  os::debug_settings debug;
+  unsigned max_threads = kDefaultMaxThreads;
+  std::size_t stack_size = 0;
+  bool needs_fence = false;  // no membarrier: entering the runtime needs a fence of its own
+};
+
+struct Sched {
+  os::lock lock;  // L
+  std::atomic<phase> now{phase::stopped};
+  std::atomic<std::uint32_t> epoch{1};  // counts runtimes; Gs and Ms carry the one they belong to
+  settings set;
+
+  // --- the global run queue ---
+  rt::g_queue runq;                        // L
+  std::atomic<std::uint32_t> nrunq{0};     // written under L
+
+  // --- processors ---
+  std::atomic<P*> allp[kMaxProcs]{};       // made once, kept for ever
+  std::atomic<std::uint32_t> nprocs{0};    // in use; changed with the world stopped
+  base::linked_list<P, &P::idle_link> pidle;     // L
+  base::linked_list<P, &P::idle_link> pstarting; // L: have work, wait for a new thread
+  std::atomic<std::uint32_t> npidle{0};    // written under L
+  bool is_max_procs_fixed = false;         // L: set explicitly, so the machine's limit is not followed
+
+  // --- threads ---
+  base::linked_list<M, &M::idle_link> midle;  // L
+  std::atomic<std::uint32_t> nmidle{0};       // written under L
+  M* allm = nullptr;                       // L
+  M* mfree = nullptr;                      // L: memory of Ms whose thread is gone
+  std::uint32_t nm = 0;                    // L: threads that exist or are being made
+  std::atomic<std::uint32_t> nthreads{0};  // the same, for stats(); written under L
+  std::uint32_t nm_starting = 0;           // L: being made
+  std::uint64_t next_mid = 1;              // L
+  std::atomic<std::uint32_t> nspinning{0};
+  std::atomic<bool> needs_spinning{false};  // a wake-up found no idle P; whoever is about to drop one must spin
+  os::signal_mask mask{};                  // of the program's own threads
+  arch::fp_control fp{};                   // of the program when the runtime began
+
+  // --- helpers ---
+  os::note sysmon_note;
+  std::atomic<bool> is_sysmon_asleep{false};  // for long: whoever makes work for it wakes it
+  os::thread sysmon_thread;
+  os::note spawner_note;
+  os::thread spawner_thread;
+  std::atomic<bool> is_quitting{false};    // tells both to end
+
+  // --- stop the world (world.cpp) ---
+  os::lock world_lock;                     // held over a stop by plain threads and the helpers
+  std::atomic<bool> is_stopping{false};
+  std::uint32_t nstopped = 0;              // L: Ps that are in
+  os::note world_note;                     // wakes the stopper
+
+  // --- goroutines ---
+  std::atomic<std::uint64_t> next_goid{1};
+  std::atomic<std::uint64_t> nstarted{0};  // by threads without a P
+  std::atomic<std::uint32_t> nforeign_waiting{0};  // plain threads that wait inside weft
+  bool is_main_on_caller = false;            // options::lock_main; fixed while running
+  std::atomic<bool> has_main_exited{false};  // exit_goroutine() in the main goroutine
+  std::atomic<std::int64_t> coarse_ns{0};  // the time, as of sysmon's last look
+
+  // --- counters ---
+  std::atomic<std::uint64_t> nwakeups{0};
+  std::atomic<std::uint64_t> nhandoffs{0};
+  std::atomic<std::uint64_t> nworld_stops{0};
+  std::atomic<std::uint64_t> nthreads_created{0};
+};
+
+// Trivially destroyed: threads may still run when static destructors do.
+extern constinit Sched sched;
+
+inline P* p_at(std::uint32_t i) noexcept { return sched.allp[i].load(std::memory_order_acquire); }  // made before nprocs grew
+
+class locked {  // holds L for a scope
+ public:
+  locked() noexcept { sched.lock.lock(); }
+  ~locked() { sched.lock.unlock(); }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+};
+
+}  // namespace weft::sched

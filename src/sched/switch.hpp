@@ -1,0 +1,80 @@
+// switch.hpp: from one goroutine to the next, with all that goes with it.
+//
+// Three kinds of stack take part: goroutines' and g0, the scheduling stack of an M. Going from goroutine to goroutine directly is
+// the quick way; whatever may block, and whatever needs a look round, goes through g0.
+//
+// What must happen once the old stack is free (making a parked goroutine findable, queueing one that yields, freeing one that
+// ended) is left in mp->commit and done by whoever runs next, first thing. Until then nobody else can get at the old
+// goroutine, so no two Ms ever run one stack.  [switch.commit]
+#pragma once
+
+#include "arch/context.hpp"
+#include "arch/sanitizer.hpp"
+#include "sched/current.hpp"
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+// On the new stack: sees to the goroutine that left.
+void commit_departure(M* mp) noexcept;
+
+// Keeps what belongs to the goroutine and not to the thread.
+[[gnu::always_inline]] inline void save_thread_state(M* mp, G* gp) noexcept {
+  mp->fp = gp->fp = arch::save_fp_control();
+  if (!mp->exceptions->is_clear()) [[unlikely]] {
+    gp->cold().exceptions = *mp->exceptions;
+    gp->has_exceptions = true;
+    *mp->exceptions = {};
+  }
+}
+
+[[gnu::always_inline]] inline void restore_thread_state(M* mp, G* gp) noexcept {
+  if (gp->fp != mp->fp) [[unlikely]] arch::load_fp_control(gp->fp);
+  if (gp->has_exceptions) [[unlikely]] {
+    *mp->exceptions = gp->cold().exceptions;
+    gp->has_exceptions = false;
+  }
+}
+
+// Marks gp as the one that runs on mp from now on. It is runnable, has a stack, and may run here.
+[[gnu::always_inline]] inline void set_running(M* mp, P* pp, G* gp) noexcept {
+  gp->become(g_status::running);
+  gp->m.store(mp, std::memory_order_relaxed);  // for those who look
+  mp->curg = gp;
+  base::add_by_owner(pp->counters.nswitches, 1);
+}
+
+// What every goroutine does first after it was switched to.
+[[gnu::always_inline]] inline void arrive(G* self) noexcept {
+  arch::finish_switch(self->cold().fiber);
+  commit_departure(current_m());
+}
+
+// From goroutine `from`, which leaves mp->commit behind, to goroutine `to`. Returns when `from` runs again, maybe elsewhere.
+[[gnu::always_inline]] inline void switch_direct(M* mp, G* from, G* to, bool from_ends) noexcept {
+  save_thread_state(mp, from);
+  restore_thread_state(mp, to);
+  arch::start_switch(from->cold().fiber, to->cold().fiber, from_ends);
+  arch::switch_context(&from->context, &to->context);
+  arrive(from);
+}
+
+// From goroutine `from` to this M's g0.
+[[gnu::always_inline]] inline void switch_to_g0(M* mp, G* from, bool from_ends) noexcept {
+  save_thread_state(mp, from);
+  mp->curg = nullptr;
+  arch::start_switch(from->cold().fiber, mp->fiber, from_ends);
+  arch::switch_context(&from->context, &mp->g0);
+  arrive(from);
+}
+
+// From g0 to goroutine `to`. Returns on g0 when some goroutine comes back here.
+[[gnu::always_inline]] inline void switch_from_g0(M* mp, G* to) noexcept {
+  restore_thread_state(mp, to);
+  arch::start_switch(mp->fiber, to->cold().fiber, false);
+  arch::switch_context(&mp->g0, &to->context);
+  arch::finish_switch(mp->fiber);
+  commit_departure(mp);  // the same M: g0 never leaves its thread
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,61 @@
+// syscall.cpp: blocking(f): the P may leave while the thread is away.
+//
+// Before f the P is marked `syscall` and the M goes out of the bracket, still owning it. If f is short, coming back is the ordinary way
+// into the runtime: a store, a load, and the P is still there. If it is not, sysmon (or a stop of the world) takes the P by the
+// detach handshake, and coming back is the slow way in: the old P if it is idle, any idle one, or a place in the queue.
+// Whatever happens, the goroutine returns on the thread that ran f.
+#include <cerrno>
+
+#include "sched/entry.hpp"
+#include "sched/procs.hpp"
+#include <weft/go.hpp>
+
+namespace weft::sched {
+
+namespace {
+
+void begin(M* mp, G* gp) noexcept {
+  P* const pp = mp->proc();
+  mp->oldp = pp;
+  gp->become(g_status::syscall);
+  base::add_by_owner(pp->syscalltick, 1);
+  pp->status.store(p_status::syscall, std::memory_order_release);  // sysmon looks for it; a hint
+  if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0) rouse_sysmon();
+}
+
+void end(M* mp, G* gp) noexcept {
+  mp->proc()->status.store(p_status::running, std::memory_order_relaxed);
+  if (gp->status() == g_status::syscall) gp->become(g_status::running);  // else f parked, or we waited for a P
+}
+
+}  // namespace
+
+}  // namespace weft::sched
+
+namespace weft::inline v1::detail {
+
+namespace s = weft::sched;
+
+void begin_blocking() noexcept {
+  if (rt::M* const mp = s::current_m(); mp == nullptr || mp->detach.wants_attention()) [[unlikely]] {
+    if (mp == nullptr) return;     // a plain thread blocks only itself
+    s::leave(s::enter());          // a slice that is over ends before f, since it must not end right after it
+  }
+  rt::M* const mp = s::enter();
+  rt::G* const gp = mp->curg;
+  if (gp->cold().nblocking++ == 0) s::begin(mp, gp);
+  mp->detach.leave();  // whoever wants our attention now can simply take the P
+}
+
+// No preemption point, and so no switch: the goroutine must come out on this thread, where errno is f's.
+void end_blocking() noexcept {
+  const int saved = errno;
+  if (rt::M* const mp = s::enter()) {
+    rt::G* const gp = mp->curg;
+    if (--gp->cold().nblocking == 0) s::end(mp, gp);
+    mp->detach.leave();
+  }
+  errno = saved;
+}
+
+}  // namespace weft::inline v1::detail

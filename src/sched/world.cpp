@@ -1,0 +1,192 @@
+// world.cpp: see world.hpp.
+//
+// The stopper first makes it known (is_stopping), takes the idle Ps, then takes the others by the detach handshake: all requests, one
+// barrier, all answers. An M inside the runtime cannot be detached; it is told to look (attention) and gives its P up itself on
+// its way out or in find_runnable. So the rounds end as soon as every M has been outside, or in the scheduler, once.
+#include "sched/world.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "os/clock.hpp"
+#include "os/membarrier.hpp"
+#include "os/vm.hpp"
+#include "rt/g_slab.hpp"
+#include "sched/entry.hpp"
+#include "sched/procs.hpp"
+#include "sched/queues.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+constexpr std::int64_t kFirstWaitNs = 20 * os::kMicrosecond;
+constexpr std::int64_t kLongestWaitNs = os::kMillisecond;
+
+std::uint32_t procs() noexcept { return sched.nprocs.load(std::memory_order_relaxed); }  // only changed by us, or under world_lock
+
+void announce() noexcept {
+  locked l;
+  sched.nstopped = 0;
+  sched.is_stopping.store(true, std::memory_order_seq_cst);
+  while (P* const pp = take_idle_locked()) count_stopped_locked(pp);
+  while (P* const pp = sched.pstarting.pop_front()) {
+    if (std::exchange(pp->wakes_spinning, false)) sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
+    count_stopped_locked(pp);
+  }
+}
+
+bool all_in() noexcept {
+  locked l;
+  return sched.nstopped == procs();
+}
+
+// pp as it was while v's request stood.
+void take_from(M* v, P* pp) noexcept {
+  locked l;
+  pp->lender = v;
+  pp->m.store(nullptr, std::memory_order_relaxed);
+  count_stopped_locked(pp);
+}
+
+void detach_round() noexcept {
+  static M* asked[kMaxProcs];  // guarded by world_lock
+  std::uint32_t nasked = 0;
+  for (std::uint32_t i = 0; i < procs(); ++i) {
+    M* const v = p_at(i)->m.load(std::memory_order_acquire);  // Ms are never unmapped
+    if (v != nullptr && v->detach.request(kWorldRequest)) asked[nasked++] = v;
+  }
+  if (nasked == 0) return;
+  os::heavy_barrier();
+  for (std::uint32_t i = 0; i < nasked; ++i) {
+    P* const pp = asked[i]->proc();  // read while the request stands
+    if (asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; })) take_from(asked[i], pp);
+  }
+}
+
+// It has not come for a P yet, so it need not even know that it was without one.
+bool is_still_out(const M* mp, const P* pp) noexcept {
+  return mp != nullptr && !mp->is_doomed && mp->waits == rt::m_wait::none && mp->detach.is_lost() && mp->proc() == pp;
+}
+
+void retire_locked(P* pp) noexcept {
+  drain_locked(pp);
+  pp->stacks.drain();
+  rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
+  pp->lender = nullptr;
+  pp->status.store(p_status::stopped, std::memory_order_relaxed);
+}
+
+bool is_doomed(const M* mp) noexcept {
+  locked l;
+  return mp->is_doomed;
+}
+
+}  // namespace
+
+void count_stopped_locked(P* pp) noexcept {
+  pp->m.store(nullptr, std::memory_order_relaxed);
+  pp->status.store(p_status::stopped, std::memory_order_relaxed);
+  if (++sched.nstopped == procs()) sched.world_note.wake();
+}
+
+void stop_world() noexcept {
+  announce();
+  std::int64_t wait_ns = kFirstWaitNs;
+  while (!all_in()) {
+    detach_round();
+    if (all_in()) break;
+    sched.world_note.sleep(os::now_ns() + wait_ns);
+    wait_ns = std::min(2 * wait_ns, kLongestWaitNs);
+  }
+  sched.nworld_stops.fetch_add(1, std::memory_order_relaxed);  // only counted
+}
+
+void start_world() noexcept {
+  M* woken[8];
+  std::uint32_t nwoken = 0;
+  {
+    locked l;
+    sched.is_stopping.store(false, std::memory_order_seq_cst);
+    for (std::uint32_t i = 0; i < procs(); ++i) {
+      P* const pp = p_at(i);
+      M* const lender = std::exchange(pp->lender, nullptr);
+      if (is_still_out(lender, pp)) {
+        attach_locked(pp, lender);
+        if (lender->curg->status() == g_status::syscall) pp->status.store(p_status::syscall, std::memory_order_relaxed);
+      } else if ((pp->picked != nullptr || !pp->queue.is_empty()) && nwoken < std::size(woken)) {
+        if (M* const mp = start_locked(pp, false)) woken[nwoken++] = mp;
+      } else {
+        put_idle_locked(pp);
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < nwoken; ++i) wake_m(woken[i]);
+  if (anything_queued()) wake_one();  // and it the next: the usual chain
+  rouse_sysmon();
+}
+
+bool stop_for_world(M* mp) noexcept {
+  end_spinning(mp);
+  P* const pp = release_p(mp);
+  {
+    locked l;
+    if (!sched.is_stopping.load(std::memory_order_relaxed)) {
+      attach_locked(pp, mp);
+      return true;
+    }
+    count_stopped_locked(pp);
+  }
+  return stop_m(mp);
+}
+
+bool make_procs(unsigned n) noexcept {
+  static_assert(sizeof(P) <= 4096);
+  for (unsigned i = 0; i < n; ++i) {
+    if (p_at(i) != nullptr) continue;
+    void* const memory = os::reserve(os::page_size(), os::page_size()).base;
+    if (memory == nullptr) return false;
+    P* const pp = ::new (memory) P;
+    pp->id = i;
+    sched.allp[i].store(pp, std::memory_order_release);
+  }
+  return true;
+}
+
+void resize_stopped(unsigned n) noexcept {
+  locked l;
+  for (std::uint32_t i = n; i < procs(); ++i) retire_locked(p_at(i));
+  sched.nprocs.store(n, std::memory_order_seq_cst);
+}
+
+unsigned resize(unsigned n, bool is_explicit) noexcept {
+  M* const mp = enter();
+  if (mp != nullptr) {  // a goroutine: without its P, or the stop would wait for itself
+    mp->oldp = mp->proc();
+    mp->curg->become(g_status::syscall);
+    P* const pp = release_p(mp);
+    mp->detach.lose();
+    hand_off(pp);
+  }
+  sched.world_lock.lock();
+  const unsigned before = procs();
+  if (is_explicit) {
+    locked l;
+    sched.is_max_procs_fixed = true;
+  }
+  // A runtime that ended while we waited for the lock has no world to stop.
+  if (n != before && sched.now.load(std::memory_order_relaxed) == phase::running && (mp == nullptr || !is_doomed(mp))) {
+    stop_world();
+    resize_stopped(n);
+    start_world();
+  }
+  sched.world_lock.unlock();
+  if (mp != nullptr) {
+    enter_slow(mp);
+    if (mp->curg->status() == g_status::syscall) mp->curg->become(g_status::running);
+    leave(mp);
+  }
+  return before;
+}
+
+}  // namespace weft::sched

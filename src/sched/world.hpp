@@ -1,0 +1,32 @@
+// world.hpp: stopping the world: every P in one hand.
+//
+// It stops the scheduler, not the code: a goroutine that makes no runtime call runs on without a P and waits at its next one.
+#pragma once
+
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+// Takes every P. The caller must not hold one, nor L. Between stop and start the rule of the bracket holds.
+// Stops are serialised by world_lock, which the caller holds.
+void stop_world() noexcept;
+
+// Ps below nprocs go back, to the M they were taken from if it has not come for one yet.
+void start_world() noexcept;
+
+// This M found sched.is_stopping: gives its P to the stopper and waits. False: the thread is to end. On g0.
+bool stop_for_world(M* mp) noexcept;
+
+// pp is in. Under L.
+void count_stopped_locked(P* pp) noexcept;
+
+// Changes the number of Ps, with the world stopped by the caller. Ps up to n exist (make_procs).
+void resize_stopped(unsigned n) noexcept;
+
+// Makes the Ps up to n that do not exist yet. False: no memory.
+bool make_procs(unsigned n) noexcept;
+
+// Stops, resizes, starts. From a goroutine or any other thread.  explicit: the machine's limit is no longer followed.
+unsigned resize(unsigned n, bool is_explicit) noexcept;
+
+}  // namespace weft::sched

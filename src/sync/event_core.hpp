@@ -1,0 +1,72 @@
+// event_core.hpp: the event as a protocol over one word, independent of what parks and wakes.
+//
+// The word is kUnset, kSet, or the address of the newest of those who wait; each points to the one before it.
+//
+//    waiter (publish, stack already free)      setter
+//    CAS word: list -> me : list               exchange word -> kSet
+//                                              wake everyone in the list that came out
+// The CAS fails if the setter was first, and then nobody waits; if the waiter was first the exchange returns it. After the exchange
+// the setter does not touch the event again, only the waiters' records, each read before its owner is woken: whoever was
+// woken may destroy the event.  [event.no_touch_after_set]
+//
+// Edges
+//   [event.set]   set: exchange release       ->  is_set / push: load acquire (what was done before set())
+//   [event.push]  push: CAS release           ->  set: exchange acquire (the waiter's record)
+#pragma once
+
+#include <cstdint>
+
+namespace weft::sync {
+
+template <class Waiter>
+struct wait_record {
+  Waiter* who;
+  wait_record* next;
+};
+
+template <class A, class Waiter>
+class event_core {
+ public:
+  using word = typename A::template atomic<std::uintptr_t>;
+  using record = wait_record<Waiter>;
+  static constexpr std::uintptr_t kUnset = 0;
+  static constexpr std::uintptr_t kSet = 1;
+
+  // Enters `mine` among those who wait. False: it is set, nobody waits.
+  static bool push(word& state, record* mine) noexcept {
+    std::uintptr_t seen = state.load(std::memory_order_acquire);  // [event.set]
+    do {
+      if (seen == kSet) return false;
+      mine->next = reinterpret_cast<record*>(seen);
+    } while (!state.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(mine), std::memory_order_release,
+                                          std::memory_order_acquire));  // [event.push]; failed: [event.set]
+    return true;
+  }
+
+  // Sets it; wake(Waiter*) for each who waited, first come first.
+  template <class Wake>
+  static void set(word& state, Wake&& wake) noexcept {
+    const std::uintptr_t seen = state.exchange(kSet, std::memory_order_acq_rel);  // [event.set] [event.push]
+    if (seen == kUnset || seen == kSet) return;
+    record* in_order = nullptr;
+    for (auto* r = reinterpret_cast<record*>(seen); r != nullptr;) {  // the list is newest first
+      record* const older = r->next;
+      r->next = in_order;
+      in_order = r;
+      r = older;
+    }
+    while (in_order != nullptr) {
+      record* const r = in_order;
+      in_order = r->next;  // before the owner of *r runs on
+      wake(r->who);
+    }
+  }
+
+  // Only an event that is set can be unset; those who wait go on waiting.
+  static void reset(word& state) noexcept {
+    std::uintptr_t set = kSet;
+    state.compare_exchange_strong(set, kUnset, std::memory_order_acq_rel, std::memory_order_relaxed);  // failed: not set
+  }
+};
+
+}  // namespace weft::sync

@@ -1,0 +1,88 @@
+// wait_group_core.hpp: the wait group as a protocol, independent of what parks and wakes.
+//
+// One word holds the count (low half) and whether anybody waits (bit 32). Counting down is a single atomic operation unless it
+// reaches zero with somebody waiting; the list of those is behind a lock of its own.
+//
+//    waiter (publish, stack already free)        the last done()
+//    lock                                        count 1 -> 0, sees the bit
+//    count != 0 ? set the bit, enter the list    lock
+//    unlock                                      take the list, clear the bit
+//                                                unlock; wake them
+// The bit is set only under the lock and only while the count is not zero, so the done() that takes it to zero sees it. As long as
+// the bit is set wait() does not return by the quick way, so the group lives until the list is taken; after the unlock only the
+// waiters' own records are touched.  [wait_group.no_touch_after_wake]
+//
+// Edges
+//   [wait_group.done]  add: RMW release  ->  wait: load acquire (what was done before done())
+#pragma once
+
+#include <cstdint>
+
+#include "os/lock.hpp"
+#include "sync/event_core.hpp"
+
+namespace weft::sync {
+
+template <class A, class Waiter>
+class wait_group_core {
+ public:
+  using word = typename A::template atomic<std::uint64_t>;
+  using lock = os::basic_lock<A>;
+  using record = wait_record<Waiter>;
+  static constexpr std::uint64_t kWaiting = std::uint64_t{1} << 32;
+
+  static std::int64_t count_of(std::uint64_t state) noexcept { return static_cast<std::int32_t>(state & 0xFFFF'FFFFu); }
+
+  // Adds n. False: the count would fall below zero or overflow. wake(Waiter*) for each who waited for zero, first come first.
+  template <class Wake>
+  static bool add(word& state, lock& guard, void*& waiters, std::int32_t n, Wake&& wake) noexcept {
+    std::uint64_t seen = state.load(std::memory_order_relaxed);  // checked by the CAS
+    std::uint64_t next;
+    do {
+      const std::int64_t count = count_of(seen) + n;
+      if (count < 0 || count > INT32_MAX) return false;
+      next = (seen & kWaiting) | static_cast<std::uint32_t>(count);
+      // acq_rel: the last one passes on what all the others did
+    } while (!state.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed));
+    if (next == kWaiting) release_all(state, guard, waiters, wake);
+    return true;
+  }
+
+  // Enters `mine` among those who wait. False: the count is zero, nobody waits.
+  static bool push(word& state, lock& guard, void*& waiters, record* mine) noexcept {
+    os::lock_guard hold(guard);
+    std::uint64_t seen = state.load(std::memory_order_acquire);  // [wait_group.done]
+    do {
+      if (count_of(seen) == 0) return false;
+    } while (!state.compare_exchange_weak(seen, seen | kWaiting, std::memory_order_acq_rel, std::memory_order_acquire));
+    mine->next = static_cast<record*>(waiters);
+    waiters = mine;
+    return true;
+  }
+
+ private:
+  template <class Wake>
+  static void release_all(word& state, lock& guard, void*& waiters, Wake&& wake) noexcept {
+    record* list;
+    {
+      os::lock_guard hold(guard);
+      list = static_cast<record*>(waiters);
+      waiters = nullptr;
+      state.fetch_and(~kWaiting, std::memory_order_acq_rel);  // [wait_group.done]
+    }
+    record* in_order = nullptr;
+    while (list != nullptr) {  // newest first, so turn it round
+      record* const older = list->next;
+      list->next = in_order;
+      in_order = list;
+      list = older;
+    }
+    while (in_order != nullptr) {
+      record* const r = in_order;
+      in_order = r->next;  // before the owner of *r runs on
+      wake(r->who);
+    }
+  }
+};
+
+}  // namespace weft::sync

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# asan: AddressSanitizer and UndefinedBehaviorSanitizer.
+source "$(dirname "$0")/lib.sh"
+build asan
+run_tests asan -LE "$once_only" "$@"
