@@ -46,6 +46,9 @@ class basic_note {
     if (state_.exchange(kSet, std::memory_order_release) == kAsleep) A::wake(state_, 1);  // [note.wake]
   }
 
+  // Forgets a wake-up. When nobody sleeps and nobody will wake: the note gets a new owner.
+  void clear() noexcept { state_.store(kEmpty, std::memory_order_relaxed); }
+
  private:
   static constexpr std::uint32_t kEmpty = 0;
   static constexpr std::uint32_t kSet = 1;

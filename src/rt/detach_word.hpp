@@ -108,6 +108,13 @@ class basic_detach_word {
   // M itself, inside the runtime: gives the P away and goes out without one.
   void lose() noexcept { word_.store(kLost, std::memory_order_release); }
 
+  // The M's memory is given to a new thread. A request that stands fails at its next CAS.
+  void reset() noexcept {
+    inside_.store(1, std::memory_order_relaxed);
+    word_.store(kOwn, std::memory_order_relaxed);
+    attention_.store(0, std::memory_order_relaxed);
+  }
+
   bool is_lost() const noexcept { return word_.load(std::memory_order_acquire) == kLost; }
   bool is_inside() const noexcept { return inside_.load(std::memory_order_relaxed) != 0; }
 

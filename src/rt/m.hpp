@@ -82,6 +82,22 @@ struct alignas(64) M {
   void* alternate_stack = nullptr;
   [[no_unique_address]] arch::fiber fiber;
 
+  // For a new thread. Not a constructor: a requester that still holds a stale pointer may look at the atomic fields.
+  void recycle() noexcept {
+    detach.reset();
+    p.store(nullptr, std::memory_order_relaxed);
+    tid.store(0, std::memory_order_relaxed);
+    is_spinning.store(false, std::memory_order_relaxed);
+    curg = lockedg = nullptr;
+    commit = {};
+    is_doomed = is_orphan = is_gone = is_leaving = false;
+    waits = m_wait::none;
+    nextp = oldp = nullptr;
+    thread = {};
+    all_next = free_next = nullptr;
+    park.clear();
+  }
+
   P* proc() const noexcept { return p.load(std::memory_order_relaxed); }  // our own, or the caller asks under a request
 };
 

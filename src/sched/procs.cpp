@@ -12,6 +12,12 @@ namespace {
 constexpr std::int64_t kIdleExitNs = 5 * os::kSecond;
 constexpr std::uint32_t kKeepIdle = 2;
 
+// Forced migration: this very thread has just left the goroutine in pp's hands to any other thread.
+bool has_passed_on(const M* mp, const P* pp) noexcept {
+  return sched.set.debug.migrate && pp->picked != nullptr && pp->picked->stack != nullptr &&
+         pp->picked->cold().last_m == mp;
+}
+
 }  // namespace
 
 void put_idle_locked(P* pp) noexcept {
@@ -146,8 +152,9 @@ bool stop_m(M* mp) noexcept {
   {
     locked l;
     if (mp->is_doomed) return false;
-    P* const pp = sched.set.debug.migrate ? nullptr : sched.pstarting.pop_front();
-    if (pp != nullptr) {  // it waits for a new thread: we are quicker
+    P* const pp = sched.pstarting.front();
+    if (pp != nullptr && !has_passed_on(mp, pp)) {  // it waits for a new thread: we are quicker
+      sched.pstarting.remove(pp);
       attach_locked(pp, mp);
       mp->is_spinning.store(pp->wakes_spinning, std::memory_order_relaxed);
       return true;

@@ -90,9 +90,7 @@ M* new_m_locked() noexcept {
   M* mp = sched.mfree;
   if (mp != nullptr) {
     sched.mfree = mp->free_next;
-    void* const alternate_stack = mp->alternate_stack;
-    mp = ::new (mp) M;
-    mp->alternate_stack = alternate_stack;
+    mp->recycle();
   } else {
     static_assert(sizeof(M) <= 4096);
     void* const memory = os::reserve(os::page_size(), os::page_size()).base;

@@ -112,8 +112,9 @@ void start_world() noexcept {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out(lender, pp)) {
+        const bool is_blocking = lender->curg->status() == g_status::syscall;  // asked before it can run on
         attach_locked(pp, lender);
-        if (lender->curg->status() == g_status::syscall) pp->status.store(p_status::syscall, std::memory_order_relaxed);
+        if (is_blocking) pp->status.store(p_status::syscall, std::memory_order_relaxed);
       } else if ((pp->picked != nullptr || !pp->queue.is_empty()) && nwoken < std::size(woken)) {
         if (M* const mp = start_locked(pp, false)) woken[nwoken++] = mp;
       } else {
