@@ -5,9 +5,9 @@
 //   auto [a, b] = weft::await_all(weft::spawn(f), weft::spawn(g));
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -15,10 +15,10 @@
 #include <utility>
 #include <variant>
 
+#include <weft/detail/completion.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/unwind.hpp>
 #include <weft/error.hpp>
-#include <weft/event.hpp>
 
 namespace weft::inline v1 {
 
@@ -26,27 +26,17 @@ namespace detail {
 
 WEFT_API void end_goroutine_locals() noexcept;
 
-// What the goroutine and its handle share; freed by whoever is last.
+// What the goroutine and its handle share. `done` says who frees it.
 class join_base {
  public:
-  event done;
+  completion done;
   std::exception_ptr error;
   bool exited = false;  // by exit_goroutine()
 
   join_base() noexcept = default;
   join_base(const join_base&) = delete;
   join_base& operator=(const join_base&) = delete;
-
-  void release() noexcept {
-    // acq_rel: the last one must see all that the other did before it frees the state
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-  }
-
- protected:
   virtual ~join_base() = default;
-
- private:
-  std::atomic<std::uint32_t> refs_{2};
 };
 
 template <class R>
@@ -105,8 +95,7 @@ class join_cell final : public join_state<std::invoke_result_t<Call&>> {
   void finish() noexcept {
     call_.reset();
     end_goroutine_locals();
-    this->done.set();
-    this->release();
+    if (!this->done.finish()) delete this;
   }
 
   std::optional<Call> call_;
@@ -142,13 +131,10 @@ class [[nodiscard]] join_handle {
   // Blocks: this goroutine only.
   WEFT_MAY_SWITCH R join() {
     wait();
-    struct releaser {
-      detail::join_state<R>* state;
-      ~releaser() { state->release(); }
-    } mine{std::exchange(state_, nullptr)};
-    if (mine.state->error) std::rethrow_exception(std::move(mine.state->error));
-    if (mine.state->exited) throw goroutine_exited();
-    return mine.state->take();
+    const std::unique_ptr<detail::join_state<R>> mine(std::exchange(state_, nullptr));
+    if (mine->error) std::rethrow_exception(std::move(mine->error));
+    if (mine->exited) throw goroutine_exited();
+    return mine->take();
   }
 
   // Waits for the end and leaves the result where it is.
@@ -159,7 +145,8 @@ class [[nodiscard]] join_handle {
 
   bool joinable() const noexcept { return state_ != nullptr; }
   void detach() noexcept {
-    if (state_) std::exchange(state_, nullptr)->release();
+    if (state_ && state_->done.detach()) delete state_;
+    state_ = nullptr;
   }
 
  private:
@@ -168,27 +155,18 @@ class [[nodiscard]] join_handle {
 
 namespace detail {
 
-// Holds both references until the goroutine has started and the handle is made.
+// Owns the state until the goroutine has started and the handle is made.
 template <class Call>
 class join_starter {
  public:
   template <class... Args>
-  explicit join_starter(Args&&... args) : cell_(new join_cell<Call>(std::forward<Args>(args)...)) {}
-  join_starter(const join_starter&) = delete;
-  join_starter& operator=(const join_starter&) = delete;
-  ~join_starter() {
-    if (!cell_) return;
-    cell_->release();  // it could not be started: neither side will
-    cell_->release();
-  }
+  explicit join_starter(Args&&... args) : cell_(std::make_unique<join_cell<Call>>(std::forward<Args>(args)...)) {}
 
-  join_cell<Call>* runner() const noexcept { return cell_; }
-  auto handle() noexcept {
-    return join_handle<std::invoke_result_t<Call&>>(std::exchange(cell_, nullptr));
-  }
+  join_cell<Call>* runner() const noexcept { return cell_.get(); }
+  auto handle() noexcept { return join_handle<std::invoke_result_t<Call&>>(cell_.release()); }
 
  private:
-  join_cell<Call>* cell_;
+  std::unique_ptr<join_cell<Call>> cell_;
 };
 
 template <class R>

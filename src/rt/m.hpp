@@ -30,7 +30,8 @@ using detach_word = basic_detach_word<os::futex_atomics>;
 enum class departure : std::uint8_t {
   none,
   park,   // becomes waiting, then publish() makes it findable; false: it must not sleep after all
-  yield,  // goes to the end of the queue
+  yield,  // goes to the end of this P's queue
+  yield_global,  // goes to the global queue
   end,    // its stack and itself are free
 };
 struct commit_step {

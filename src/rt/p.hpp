@@ -23,8 +23,8 @@ using run_queue = basic_run_queue<os::futex_atomics, G>;
 struct p_counters {
   std::atomic<std::uint64_t> nstarted{0};
   std::atomic<std::uint64_t> nended{0};
-  std::atomic<std::uint64_t> nswitches{0};
-  std::atomic<std::uint64_t> ndirect{0};
+  std::atomic<std::uint64_t> ndirect{0};   // goroutines resumed straight from another
+  std::atomic<std::uint64_t> nthrough{0};  // and through g0
   std::atomic<std::uint64_t> nsteals{0};
   std::atomic<std::uint64_t> nwakes{0};
 };
@@ -33,11 +33,16 @@ struct alignas(64) P {
   std::uint32_t id = 0;
   std::atomic<p_status> status{p_status::stopped};
   std::atomic<M*> m{nullptr};
+  bool is_alone = false;  // the only P; changes while the world is stopped
 
   std::atomic<std::uint32_t> schedtick{0};    // goroutines begun with a fresh slice
   std::atomic<std::uint32_t> syscalltick{0};  // blocking() calls begun
   std::uint32_t direct_budget = 0;            // direct switches left before the scheduler must look round
+  std::uint32_t counted_budget = 0;           // what it was when the direct switches were last added up
   G* picked = nullptr;                        // taken from a queue already, and to be run next
+  std::int32_t defer_trust = 0;               // how well deferring wake-ups has worked here (sched/wake.hpp)
+  std::atomic<std::uint32_t> deferral{0};     // odd: somebody waits at the front, and nobody was woken for it
+  std::atomic<bool> was_defer_wrong{false};   // sysmon or a thief found that one
 
   G* free_first = nullptr;  // free goroutines
   std::uint32_t nfree = 0;
@@ -56,6 +61,7 @@ struct alignas(64) P {
   struct {
     std::uint32_t schedtick = 0;
     std::uint32_t syscalltick = 0;
+    std::uint32_t deferral = 0;
     std::int64_t sched_since_ns = 0;
     std::int64_t syscall_since_ns = 0;
   } seen;

@@ -6,7 +6,8 @@
 // while its data is still in the cache, and a pair that takes turns never touches the ring.
 //
 // Owner: the M that holds the P. It alone calls push, pop, set_next, take_next and spill_half. Ownership moves with the P,
-// and [p.handoff] makes the old owner's writes visible to the new one.
+// and [p.handoff] makes the old owner's writes visible to the new one. Where there is but one P there are no thieves, and the
+// owner says so (`alone`): then it needs no locked instruction. The number of Ps changes only while the world is stopped.
 // Thieves: any M that holds another P. They call steal_into(), on their own queue as destination.
 //
 // Invariants
@@ -54,8 +55,14 @@ class basic_run_queue {
   }
 
   // Takes the oldest of the ring, or null. Owner only.
-  T* pop() noexcept {
+  T* pop(bool alone = false) noexcept {
     std::uint32_t head = head_.load(std::memory_order_acquire);  // [runq.consume] by thieves
+    if (alone) {
+      if (tail_.load(std::memory_order_relaxed) == head) return nullptr;  // the owner wrote it last
+      T* const gp = slot(head).load(std::memory_order_relaxed);
+      head_.store(head + 1, std::memory_order_release);  // [runq.consume], by thieves that come later
+      return gp;
+    }
     for (;;) {
       const std::uint32_t tail = tail_.load(std::memory_order_relaxed);  // the owner wrote it last
       if (tail == head) return nullptr;
@@ -70,12 +77,23 @@ class basic_run_queue {
 
   // Puts gp at the front and returns whom it displaced. Owner only.
   // seq_cst: also the submitter's half of [idle.no_lost_wake], see sched/README.md.
-  T* set_next(T* gp) noexcept { return next_.exchange(gp, std::memory_order_seq_cst); }  // [runq.next]
+  T* set_next(T* gp, bool alone = false) noexcept {
+    if (alone) {  // with no other P there is no idler either
+      T* const displaced = next_.load(std::memory_order_relaxed);
+      next_.store(gp, std::memory_order_release);  // [runq.next], to thieves that come later
+      return displaced;
+    }
+    return next_.exchange(gp, std::memory_order_seq_cst);  // [runq.next]
+  }
 
   // Takes the front, or null. Owner only; a thief may come between.
-  T* take_next() noexcept {
+  T* take_next(bool alone = false) noexcept {
     T* gp = next_.load(std::memory_order_relaxed);  // only a thief may change it, to null, and the CAS sees that
     if (gp == nullptr) return nullptr;
+    if (alone) {
+      next_.store(nullptr, std::memory_order_relaxed);  // nobody else looks
+      return gp;
+    }
     return next_.compare_exchange_strong(gp, nullptr, std::memory_order_acq_rel,
                                          std::memory_order_relaxed)  // [runq.next]; failed: nothing taken
                ? gp
@@ -94,11 +112,15 @@ class basic_run_queue {
   }
 
   // Moves half of `victim` into this queue, which must be empty, and returns one of them to run now, or null.
-  // with_next: if its ring is empty take even the goroutine at its front. Called by this queue's owner.
-  T* steal_into(basic_run_queue& victim, bool with_next) noexcept {
+  // with_next: if its ring is empty take even the goroutine at its front, and say so. Called by this queue's owner.
+  T* steal_into(basic_run_queue& victim, bool with_next, bool* took_next = nullptr) noexcept {
     const std::uint32_t tail = tail_.load(std::memory_order_relaxed);  // the owner wrote it
     std::uint32_t n = grab(victim, tail);
-    if (n == 0) return with_next ? steal_next(victim) : nullptr;
+    if (n == 0) {
+      T* const next = with_next ? steal_next(victim) : nullptr;
+      if (next != nullptr && took_next != nullptr) *took_next = true;
+      return next;
+    }
     --n;  // the last one is run, not queued
     T* const gp = slot(tail + n).load(std::memory_order_relaxed);  // just written by us
     if (n != 0) tail_.store(tail + n, std::memory_order_release);  // [runq.publish]

@@ -59,7 +59,7 @@ void leave_slow() noexcept {
   M* mp;
   do {
     mp = enter();
-    yield_inside(mp);
+    yield_through_g0(mp);
     mp = current_m();
   } while (mp->detach.leave());
 }

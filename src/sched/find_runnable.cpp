@@ -7,7 +7,6 @@
 
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
-#include "sched/start.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -18,19 +17,11 @@ namespace {
 G* take_picked(P* pp) noexcept { return std::exchange(pp->picked, nullptr); }
 
 G* take_due_global(P* pp) noexcept {
-  if (pp->direct_budget != 0) {
-    --pp->direct_budget;
-    return nullptr;
-  }
-  pp->direct_budget = kGlobalEvery - 1;
-  return take_global(pp, 1);
-}
-
-G* take_own(P* pp) noexcept {
-  if (G* const gp = pp->queue.take_next()) return gp;  // inherits the slice: schedtick stays
-  G* const gp = pp->queue.pop();
-  if (gp != nullptr) base::add_by_owner(pp->schedtick, 1);
-  return gp;
+  // Each direct switch has taken one from the budget: counted here, once for many.
+  base::add_by_owner(pp->counters.ndirect, pp->counted_budget - pp->direct_budget);
+  const bool is_due = pp->direct_budget == 0;
+  pp->counted_budget = pp->direct_budget = is_due ? kGlobalEvery - 1 : pp->direct_budget - 1;
+  return is_due ? take_global(pp, 1) : nullptr;
 }
 
 G* take_from_poller() noexcept { return nullptr; }  // the network's place
@@ -108,18 +99,6 @@ G* find_runnable(M* mp) noexcept {
     if (end_spinning(mp) && anything_queued() && regain_p(mp)) continue;
     if (!stop_m(mp)) return nullptr;
   }
-}
-
-G* pick_direct(M* mp, P* pp) noexcept {
-  if (mp->detach.wants_attention() || pp->direct_budget == 0) return nullptr;
-  G* const gp = take_own(pp);
-  if (gp == nullptr) return nullptr;
-  --pp->direct_budget;
-  if (gp->bound_m != nullptr || (gp->stack == nullptr && !bind_cached_stack(pp, gp))) [[unlikely]] {
-    pp->picked = gp;  // not from here: through g0
-    return nullptr;
-  }
-  return gp;
 }
 
 }  // namespace weft::sched

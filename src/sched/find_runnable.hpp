@@ -1,7 +1,9 @@
 // find_runnable.hpp: where the next goroutine comes from.
 #pragma once
 
+#include "sched/start.hpp"
 #include "sched/state.hpp"
+#include "sched/wake.hpp"
 
 namespace weft::sched {
 
@@ -12,8 +14,30 @@ inline constexpr std::uint32_t kGlobalEvery = 61;
 // Null: this thread is to end, and has no P. On g0.
 G* find_runnable(M* mp) noexcept;
 
-// A goroutine to switch to straight from another one, without a look round; null: go through g0.
-G* pick_direct(M* mp, P* pp) noexcept;
+// From pp's own queue: the front, which inherits the time slice (schedtick stays), else the oldest of the ring.
+[[gnu::always_inline]] inline G* take_own(P* pp) noexcept {
+  if (G* const gp = pp->queue.take_next(pp->is_alone)) {
+    front_was_taken(pp);
+    return gp;
+  }
+  G* const gp = pp->queue.pop(pp->is_alone);
+  if (gp != nullptr) base::add_by_owner(pp->schedtick, 1);
+  return gp;
+}
+
+// A goroutine to switch to straight from another one, without a look round; null: go through g0. Whether somebody wants this M's
+// attention is asked by the goroutine it goes to, on its way out of the runtime.
+[[gnu::always_inline]] inline G* pick_direct(P* pp) noexcept {
+  if (pp->direct_budget == 0) return nullptr;
+  G* const gp = take_own(pp);
+  if (gp == nullptr) return nullptr;
+  --pp->direct_budget;
+  if (gp->bound_m != nullptr || (gp->stack == nullptr && !bind_cached_stack(pp, gp))) [[unlikely]] {
+    pp->picked = gp;  // not from here: through g0
+    return nullptr;
+  }
+  return gp;
+}
 
 // From the queue of another P, or null (steal.cpp).
 G* steal_work(M* mp) noexcept;

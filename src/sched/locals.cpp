@@ -24,7 +24,7 @@ struct g_locals {
 
 namespace weft::sched {
 
-void end_locals(rt::G* gp) noexcept {
+void destroy_locals(rt::G* gp) noexcept {
   // A destructor may make a new local: go on until there are none.
   while (rt::g_locals* const first = gp->locals) {
     gp->locals = first->next;
@@ -33,9 +33,7 @@ void end_locals(rt::G* gp) noexcept {
   }
 }
 
-void free_extras(rt::G* gp) noexcept {
-  if (gp->extras != nullptr) [[unlikely]] delete std::exchange(gp->extras, nullptr);
-}
+void destroy_extras(rt::G* gp) noexcept { delete std::exchange(gp->extras, nullptr); }
 
 }  // namespace weft::sched
 

@@ -5,10 +5,17 @@
 
 namespace weft::sched {
 
+void destroy_locals(rt::G* gp) noexcept;
+void destroy_extras(rt::G* gp) noexcept;
+
 // Destroys the values, last made first. In user context: their destructors are the user's.
-void end_locals(rt::G* gp) noexcept;
+inline void end_locals(rt::G* gp) noexcept {
+  if (gp->locals != nullptr) [[unlikely]] destroy_locals(gp);
+}
 
 // Frees name and labels. In user context.
-void free_extras(rt::G* gp) noexcept;
+inline void free_extras(rt::G* gp) noexcept {
+  if (gp->extras != nullptr) [[unlikely]] destroy_extras(gp);
+}
 
 }  // namespace weft::sched

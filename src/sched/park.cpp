@@ -9,39 +9,24 @@
 #include "sched/queues.hpp"
 #include "sched/start.hpp"
 #include "sched/switch.hpp"
+#include "sched/wake.hpp"
+
+#include <weft/go.hpp>
 
 namespace weft::sched {
 
 namespace {
 
-// Away from the running goroutine, for whatever mp->commit says: straight to the next one, or to g0.
-[[gnu::always_inline]] inline void depart(M* mp, G* self, G* next) noexcept {
-  P* const pp = mp->proc();
-  if (pp->status.load(std::memory_order_relaxed) != p_status::running) [[unlikely]] {
-    pp->status.store(p_status::running, std::memory_order_relaxed);  // parked inside blocking(): the P is not
-  }
-  if (next == nullptr) {
-    switch_to_g0(mp, self, false);
-    return;
-  }
-  set_running(mp, pp, next);
-  base::add_by_owner(pp->counters.ndirect, 1);
-  switch_direct(mp, self, next, false);
+// From the running goroutine straight to the next one. What becomes of it is in mp->commit.
+[[gnu::always_inline]] inline void go_direct(M* mp, G* self, G* next, bool self_ends) noexcept {
+  set_running(mp, next);
+  switch_direct(mp, self, next, self_ends);
 }
 
 // A locked goroutine keeps its thread, so the thread cannot go on with another one.
 [[gnu::always_inline]] inline G* next_after(M* mp, G* self) noexcept {
   if (self->bound_m != nullptr || sched.set.debug.migrate) [[unlikely]] return nullptr;
-  return pick_direct(mp, mp->proc());
-}
-
-void requeue(M* mp, G* gp) noexcept {
-  gp->become(g_status::runnable);
-  if (sched.set.debug.migrate) [[unlikely]] {
-    put_global(gp);
-  } else {
-    put_local(mp->proc(), gp);
-  }
+  return pick_direct(mp->proc());
 }
 
 void commit_end(M* mp, G* gp) noexcept {
@@ -72,23 +57,21 @@ void claim_waiting(G* gp) noexcept {
 
 }  // namespace
 
-void commit_departure(M* mp) noexcept {
+void commit_departure_slow(M* mp) noexcept {
   const rt::commit_step step = mp->commit;
+  mp->commit.kind = rt::departure::none;
   switch (step.kind) {
-    case rt::departure::none: return;
+    case rt::departure::none:
+    case rt::departure::yield: break;  // in commit_departure()
+    case rt::departure::yield_global:
+      step.gp->become(g_status::runnable);
+      put_global(step.gp);
+      break;
     case rt::departure::park:
-      mp->commit.kind = rt::departure::none;
       step.gp->become(g_status::waiting);
       if (!step.publish(step.gp, step.arg)) ready(mp, step.gp);
-      return;
-    case rt::departure::yield:
-      mp->commit.kind = rt::departure::none;
-      requeue(mp, step.gp);
-      return;
-    case rt::departure::end:
-      mp->commit.kind = rt::departure::none;
-      commit_end(mp, step.gp);
-      return;
+      break;
+    case rt::departure::end: commit_end(mp, step.gp); break;
   }
 }
 
@@ -105,7 +88,11 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object) no
   cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);
   cold.was_trimmed = false;
   mp->commit = {rt::departure::park, publish, arg, self};
-  depart(mp, self, next_after(mp, self));
+  if (G* const next = next_after(mp, self)) {
+    go_direct(mp, self, next, false);
+  } else {
+    switch_to_g0(mp, self, false);
+  }
   self->why = wait_reason::none;
   leave(current_m());
 }
@@ -118,39 +105,73 @@ void ready(M* mp, G* gp) noexcept {
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
   claim_waiting(gp);
   if (mp != nullptr && !sched.set.debug.migrate) [[likely]] {
-    put_next(mp->proc(), gp);
-  } else {
-    put_global(gp);
+    P* const pp = mp->proc();
+    wake_for_front(pp, put_next(pp, gp));
+    return;
   }
+  put_global(gp);
   wake_one();
 }
 
-void yield_inside(M* mp) noexcept {
-  G* const self = mp->curg;
-  G* const next = next_after(mp, self);
-  if (next == nullptr && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
-      !sched.set.debug.migrate && !anything_queued()) {
-    return;  // nobody else wants to run
-  }
-  mp->commit = {rt::departure::yield, nullptr, nullptr, self};
-  depart(mp, self, next);
+namespace {
+
+// Nobody to go to directly: through g0, unless nobody else wants to run at all.
+[[gnu::noinline]] void yield_slow(M* mp, G* self) noexcept {
+  const bool migrates = sched.set.debug.migrate;
+  if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() && !anything_queued()) return;
+  mp->commit.kind = migrates ? rt::departure::yield_global : rt::departure::yield;
+  mp->commit.gp = self;
+  switch_to_g0(mp, self, false);
 }
+
+}  // namespace
+
+void yield_through_g0(M* mp) noexcept { yield_slow(mp, mp->curg); }
+
+namespace {
+
+[[gnu::always_inline]] inline void yield_inside(M* mp) noexcept {
+  G* const self = mp->curg;
+  if (G* const next = next_after(mp, self)) {
+    mp->commit.kind = rt::departure::yield;
+    mp->commit.gp = self;
+    go_direct(mp, self, next, false);
+  } else {
+    yield_slow(mp, self);
+  }
+}
+
+}  // namespace
 
 [[noreturn]] void end_goroutine() noexcept {
   M* const mp = enter();
   G* const self = mp->curg;
   mp->commit = {rt::departure::end, nullptr, nullptr, self};
-  G* const next = next_after(mp, self);
-  if (next != nullptr) {
-    P* const pp = mp->proc();
-    set_running(mp, pp, next);
-    base::add_by_owner(pp->counters.ndirect, 1);
-    switch_direct(mp, self, next, true);
+  if (G* const next = next_after(mp, self)) {
+    go_direct(mp, self, next, true);
   } else {
     switch_to_g0(mp, self, true);
   }
   __builtin_unreachable();  // nobody resumes what has ended
 }
+
+}  // namespace weft::sched
+
+namespace weft::inline v1 {
+
+// Here and not among the others in self.cpp, so that all of the way from goroutine to goroutine is one function.
+void yield() noexcept {
+  if (rt::M* const mp = sched::enter()) {
+    sched::yield_inside(mp);
+    sched::leave(sched::current_m());
+  } else {
+    os::yield_cpu();
+  }
+}
+
+}  // namespace weft::inline v1
+
+namespace weft::sched {
 
 G* current_g() noexcept {
   M* const mp = current_m();

@@ -23,8 +23,9 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object) no
 // A goroutine of a runtime that has ended is left alone.
 void ready(M* mp, G* gp) noexcept;
 
-// Puts the running goroutine at the end of the queue. Inside the bracket; afterwards ask for the M again.
-void yield_inside(M* mp) noexcept;
+// Puts the running goroutine at the end of the queue and has the scheduler look round. Inside the bracket; afterwards ask for the
+// M again.
+void yield_through_g0(M* mp) noexcept;
 
 // The G of this thread: the running goroutine, or the thread's proxy.
 G* current_g() noexcept;

@@ -27,10 +27,10 @@ bool spill(P* pp, G* gp) noexcept {
 
 }  // namespace
 
-void put_local(P* pp, G* gp) noexcept {
-  while (!pp->queue.push(gp)) {
+void put_local_slow(P* pp, G* gp) noexcept {
+  do {
     if (spill(pp, gp)) return;
-  }
+  } while (!pp->queue.push(gp));
 }
 
 void put_global_locked(G* gp) noexcept {

@@ -5,12 +5,20 @@
 
 namespace weft::sched {
 
-// At the end of pp's queue; if the ring is full, half of it moves to the global queue with gp. Holder of pp only.
-void put_local(P* pp, G* gp) noexcept;
+// The ring is full: half of it moves to the global queue with gp, unless a thief has made room.
+void put_local_slow(P* pp, G* gp) noexcept;
 
-// At the front of pp's queue; who was there goes to the end. Holder of pp only.
-inline void put_next(P* pp, G* gp) noexcept {
-  if (G* const displaced = pp->queue.set_next(gp)) put_local(pp, displaced);
+// At the end of pp's queue. Holder of pp only.
+[[gnu::always_inline]] inline void put_local(P* pp, G* gp) noexcept {
+  if (!pp->queue.push(gp)) [[unlikely]] put_local_slow(pp, gp);
+}
+
+// At the front of pp's queue; who was there goes to the end. Holder of pp only. True: nobody was there.
+[[gnu::always_inline]] inline bool put_next(P* pp, G* gp) noexcept {
+  G* const displaced = pp->queue.set_next(gp, pp->is_alone);
+  if (displaced == nullptr) return true;
+  put_local(pp, displaced);
+  return false;
 }
 
 void put_global_locked(G* gp) noexcept;

@@ -104,6 +104,7 @@ void start_runtime(const options& opts) {
   sched.nprocs.store(n, std::memory_order_seq_cst);
   {
     locked l;
+    mark_alone_locked();
     for (unsigned i = n; i-- > 0;) put_idle_locked(p_at(i));
   }
   const os::thread_result spawner = os::start_thread("weft-spawner", &spawner_main, nullptr);

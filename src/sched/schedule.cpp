@@ -76,7 +76,9 @@ G* next_goroutine(M* mp) noexcept {
 void execute(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   bind_stack(pp, gp);
-  set_running(mp, pp, gp);
+  pp->status.store(p_status::running, std::memory_order_relaxed);  // the last one may have parked inside blocking()
+  set_running(mp, gp);
+  base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
   switch_from_g0(mp, gp);
 }

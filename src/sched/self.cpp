@@ -1,20 +1,10 @@
-// self.cpp: what a goroutine can do with itself: yield, checkpoint, id, name.
-#include "os/thread.hpp"
+// self.cpp: what a goroutine can do with itself: checkpoint, id, name.
 #include "sched/entry.hpp"
 #include "sched/extras.hpp"
 #include "sched/park.hpp"
 #include <weft/go.hpp>
 
 namespace weft::inline v1 {
-
-void yield() noexcept {
-  if (rt::M* const mp = sched::enter()) {
-    sched::yield_inside(mp);
-    sched::leave(sched::current_m());
-  } else {
-    os::yield_cpu();
-  }
-}
 
 void checkpoint() noexcept {
   rt::M* const mp = sched::current_m();

@@ -11,6 +11,7 @@
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/switch.hpp"
+#include "sched/wake.hpp"
 
 namespace weft::sched {
 
@@ -96,12 +97,13 @@ void free_g(P* pp, G* gp) noexcept {
 void launch(M* mp, G* gp) noexcept {
   gp->become(g_status::runnable);
   if (mp != nullptr && !sched.set.debug.migrate) [[likely]] {
-    base::add_by_owner(mp->proc()->counters.nstarted, 1);
-    put_next(mp->proc(), gp);
-  } else {
-    sched.nstarted.fetch_add(1, std::memory_order_relaxed);  // only counted
-    put_global(gp);
+    P* const pp = mp->proc();
+    base::add_by_owner(pp->counters.nstarted, 1);
+    wake_for_front(pp, put_next(pp, gp));
+    return;
   }
+  sched.nstarted.fetch_add(1, std::memory_order_relaxed);  // only counted
+  put_global(gp);
   wake_one();
 }
 

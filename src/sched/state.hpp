@@ -112,7 +112,7 @@ struct Sched {
 };
 
 // Trivially destroyed: threads may still run when static destructors do.
-extern constinit Sched sched;
+[[gnu::visibility("hidden")]] extern constinit Sched sched;  // hidden: reached without the GOT
 
 inline P* p_at(std::uint32_t i) noexcept { return sched.allp[i].load(std::memory_order_acquire); }  // made before nprocs grew
 

@@ -59,8 +59,8 @@ runtime_stats stats() noexcept {
   s.goroutines = num_goroutines();
   s.global_queue = state.nrunq.load(std::memory_order_relaxed);
   s.started = started();
-  s.switches = sum(&rt::p_counters::nswitches);
   s.direct_switches = sum(&rt::p_counters::ndirect);
+  s.switches = s.direct_switches + sum(&rt::p_counters::nthrough);
   s.steals = sum(&rt::p_counters::nsteals);
   s.wakeups = state.nwakeups.load(std::memory_order_relaxed);
   s.handoffs = state.nhandoffs.load(std::memory_order_relaxed);

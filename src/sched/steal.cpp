@@ -19,7 +19,10 @@ G* steal_from(P* mine, P* victim, bool is_last_round) noexcept {
       victim->status.load(std::memory_order_relaxed) == p_status::running) {  // a hint
     for (int i = 0; i < kFrontPauses && victim->queue.has_next(); ++i) os::futex_atomics::pause();
   }
-  return mine->queue.steal_into(victim->queue, is_last_round);
+  bool took_front = false;
+  G* const gp = mine->queue.steal_into(victim->queue, is_last_round, &took_front);
+  if (took_front) victim->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
+  return gp;
 }
 
 }  // namespace

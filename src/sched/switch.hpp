@@ -11,12 +11,23 @@
 #include "arch/context.hpp"
 #include "arch/sanitizer.hpp"
 #include "sched/current.hpp"
+#include "sched/queues.hpp"
 #include "sched/state.hpp"
 
 namespace weft::sched {
 
 // On the new stack: sees to the goroutine that left.
-void commit_departure(M* mp) noexcept;
+void commit_departure_slow(M* mp) noexcept;
+[[gnu::always_inline]] inline void commit_departure(M* mp) noexcept {
+  if (mp->commit.kind == rt::departure::yield) {
+    mp->commit.kind = rt::departure::none;
+    G* const gp = mp->commit.gp;
+    gp->become(g_status::runnable);
+    put_local(mp->proc(), gp);
+  } else if (mp->commit.kind != rt::departure::none) {
+    commit_departure_slow(mp);
+  }
+}
 
 // Keeps what belongs to the goroutine and not to the thread.
 [[gnu::always_inline]] inline void save_thread_state(M* mp, G* gp) noexcept {
@@ -37,11 +48,10 @@ void commit_departure(M* mp) noexcept;
 }
 
 // Marks gp as the one that runs on mp from now on. It is runnable, has a stack, and may run here.
-[[gnu::always_inline]] inline void set_running(M* mp, P* pp, G* gp) noexcept {
+[[gnu::always_inline]] inline void set_running(M* mp, G* gp) noexcept {
   gp->become(g_status::running);
   gp->m.store(mp, std::memory_order_relaxed);  // for those who look
   mp->curg = gp;
-  base::add_by_owner(pp->counters.nswitches, 1);
 }
 
 // What every goroutine does first after it was switched to.

@@ -17,6 +17,7 @@
 #include "sched/deadlock.hpp"
 #include "sched/procs.hpp"
 #include "sched/scavenge.hpp"
+#include "sched/wake.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::int64_t kShortestNs = 20 * os::kMicrosecond;
 constexpr std::int64_t kLongestNs = 10 * os::kMillisecond;
+constexpr std::int64_t kLongestDeferralNs = os::kMillisecond;
 constexpr int kLooksBeforeBackoff = 50;
 constexpr int kIdleLooksBeforeSleep = 5;
 constexpr std::int64_t kSliceNs = 10 * os::kMillisecond;
@@ -37,8 +39,10 @@ bool retake(P* pp) noexcept {
   if (v == nullptr || !v->detach.request(kSysmonRequest)) return false;
   os::heavy_barrier();
   P* const held = v->proc();  // read while the request stands
+  // The goroutine is asked, not the P: it may have parked inside blocking(), and another one runs there now. While the request
+  // stands and the M is outside the runtime, its curg stays.
   const auto is_still_away = [&] {
-    return held == pp && pp->status.load(std::memory_order_acquire) == p_status::syscall;
+    return held == pp && v->curg != nullptr && v->curg->status() == g_status::syscall;
   };
   if (!v->detach.request_settle(kSysmonRequest, is_still_away)) return false;
   pp->m.store(nullptr, std::memory_order_relaxed);  // ours until hand_off
@@ -75,9 +79,25 @@ void watch_slice(P* pp, std::int64_t now_ns) noexcept {
   pp->seen.sched_since_ns = now_ns;
 }
 
+// A wake-up that was left out, since the P would soon take the goroutine itself, and it did not. True: one was left out since the
+// last look, so the next should come soon.
+bool watch_deferral(P* pp) noexcept {
+  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);
+  if (now != pp->seen.deferral) {
+    pp->seen.deferral = now;
+    return true;
+  }
+  if (is_deferred(now)) {
+    pp->was_defer_wrong.store(true, std::memory_order_relaxed);
+    wake_one();
+  }
+  return false;
+}
+
 // True: there was something to do.
-bool look(std::int64_t now_ns) noexcept {
+bool look(std::int64_t now_ns, bool& any_deferral) noexcept {
   bool did_something = false;
+  any_deferral = false;
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
@@ -85,7 +105,10 @@ bool look(std::int64_t now_ns) noexcept {
       case p_status::syscall:
         if (should_retake(pp, now_ns) && retake(pp)) did_something = true;
         break;
-      case p_status::running: watch_slice(pp, now_ns); break;
+      case p_status::running:
+        watch_slice(pp, now_ns);
+        any_deferral |= watch_deferral(pp);
+        break;
       case p_status::idle:
       case p_status::stopped: break;
     }
@@ -116,7 +139,7 @@ class watch {
       const std::int64_t now_ns = os::now_ns();
       sched.coarse_ns.store(now_ns, std::memory_order_relaxed);
       if (was_roused) nquiet_ = nidle_ = 0;
-      nquiet_ = look(now_ns) ? 0 : nquiet_ + 1;
+      nquiet_ = look(now_ns, is_deferral_likely_) ? 0 : nquiet_ + 1;
       nidle_ = is_all_idle() ? nidle_ + 1 : 0;
       if (now_ns - housekeeping_ns_ >= kHousekeepingNs) {
         housekeeping_ns_ = now_ns;
@@ -132,7 +155,7 @@ class watch {
     if (nquiet_ <= kLooksBeforeBackoff) {
       delay_ns_ = kShortestNs;
     } else {
-      delay_ns_ = std::min(2 * delay_ns_, kLongestNs);
+      delay_ns_ = std::min(2 * delay_ns_, is_deferral_likely_ ? kLongestDeferralNs : kLongestNs);
     }
     if (nidle_ >= kIdleLooksBeforeSleep && delay_ns_ == kLongestNs) return sleep_until_roused();
     // Whoever enters blocking() while work waits wakes us if we would sleep for long.
@@ -164,6 +187,7 @@ class watch {
 
   int nquiet_ = 0;  // looks without anything to do
   int nidle_ = 0;   // looks that found all Ps idle
+  bool is_deferral_likely_ = false;
   std::int64_t delay_ns_ = kShortestNs;
   std::int64_t recheck_ns_ = kLongestNs;
   std::int64_t housekeeping_ns_ = os::now_ns();

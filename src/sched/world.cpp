@@ -158,6 +158,11 @@ void resize_stopped(unsigned n) noexcept {
   locked l;
   for (std::uint32_t i = n; i < procs(); ++i) retire_locked(p_at(i));
   sched.nprocs.store(n, std::memory_order_seq_cst);
+  mark_alone_locked();
+}
+
+void mark_alone_locked() noexcept {
+  for (std::uint32_t i = 0; i < procs(); ++i) p_at(i)->is_alone = procs() == 1;
 }
 
 unsigned resize(unsigned n, bool is_explicit) noexcept {

@@ -23,6 +23,9 @@ void count_stopped_locked(P* pp) noexcept;
 // Changes the number of Ps, with the world stopped by the caller. Ps up to n exist (make_procs).
 void resize_stopped(unsigned n) noexcept;
 
+// Tells each P whether it is the only one. No P is held by anybody.
+void mark_alone_locked() noexcept;
+
 // Makes the Ps up to n that do not exist yet. False: no memory.
 bool make_procs(unsigned n) noexcept;
 

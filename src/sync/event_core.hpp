@@ -31,6 +31,7 @@ class event_core {
   using record = wait_record<Waiter>;
   static constexpr std::uintptr_t kUnset = 0;
   static constexpr std::uintptr_t kSet = 1;
+  static constexpr std::uintptr_t kDetached = 2;  // never waited for (completion only)
 
   // Enters `mine` among those who wait. False: it is set, nobody waits.
   static bool push(word& state, record* mine) noexcept {
@@ -43,11 +44,12 @@ class event_core {
     return true;
   }
 
-  // Sets it; wake(Waiter*) for each who waited, first come first.
+  // Sets it; wake(Waiter*) for each who waited, first come first. False: it was detached before.
   template <class Wake>
-  static void set(word& state, Wake&& wake) noexcept {
+  static bool set(word& state, Wake&& wake) noexcept {
     const std::uintptr_t seen = state.exchange(kSet, std::memory_order_acq_rel);  // [event.set] [event.push]
-    if (seen == kUnset || seen == kSet) return;
+    if (seen == kDetached) return false;
+    if (seen == kUnset || seen == kSet) return true;
     record* in_order = nullptr;
     for (auto* r = reinterpret_cast<record*>(seen); r != nullptr;) {  // the list is newest first
       record* const older = r->next;
@@ -60,6 +62,14 @@ class event_core {
       in_order = r->next;  // before the owner of *r runs on
       wake(r->who);
     }
+    return true;
+  }
+
+  // Nobody will ever wait. False: it is set.
+  static bool detach(word& state) noexcept {
+    std::uintptr_t unset = kUnset;
+    // release: to whoever frees what the two share; acquire: what was done before set()
+    return state.compare_exchange_strong(unset, kDetached, std::memory_order_acq_rel, std::memory_order_acquire);
   }
 
   // Only an event that is set can be unset; those who wait go on waiting.

@@ -49,29 +49,33 @@ inline void make_context(context* c, void* top, void (*entry)(void*), void* arg)
   c->pc = reinterpret_cast<void*>(&weft_context_entry);
 }
 
-// Rounding, exception masks and precision. Storing is cheap, loading MXCSR is not, so it is loaded only when it changes.
+// Rounding, exception masks and precision: MXCSR in the low half, the x87 control word above it. One word, so that a switch stores and
+// compares once; put together in a register, since a load that spans two stores just made waits for both. Storing is cheap,
+// loading MXCSR is not, so it is loaded only when it changes.
 struct fp_control {
-  std::uint32_t mxcsr;
-  std::uint16_t x87;
-  std::uint16_t unused;
+  std::uint64_t bits;
 
   friend bool operator==(const fp_control&, const fp_control&) = default;
 };
 
-inline fp_control save_fp_control() noexcept {
-  fp_control now{0, 0, 0};
-  asm volatile("stmxcsr %0" : "=m"(now.mxcsr));
-  asm volatile("fnstcw %0" : "=m"(now.x87));
-  now.mxcsr &= ~0x3Fu;  // the sticky exception flags are not control bits: they stay with the thread
-  return now;
+// The sticky exception flags in MXCSR are not control bits: they stay with the thread.
+inline constexpr std::uint32_t kStickyFlags = 0x3F;
+
+[[gnu::always_inline]] inline fp_control save_fp_control() noexcept {
+  std::uint32_t mxcsr;
+  std::uint16_t x87;
+  asm volatile("stmxcsr %0" : "=m"(mxcsr));
+  asm volatile("fnstcw %0" : "=m"(x87));
+  return {std::uint64_t{x87} << 32 | (mxcsr & ~kStickyFlags)};
 }
 
 inline void load_fp_control(const fp_control& c) noexcept {
-  std::uint32_t current = 0;
+  std::uint32_t current;
   asm volatile("stmxcsr %0" : "=m"(current));
-  const std::uint32_t next = c.mxcsr | (current & 0x3Fu);
-  asm volatile("ldmxcsr %0" : : "m"(next));
-  asm volatile("fldcw %0" : : "m"(c.x87));
+  const std::uint32_t mxcsr = static_cast<std::uint32_t>(c.bits) | (current & kStickyFlags);
+  const auto x87 = static_cast<std::uint16_t>(c.bits >> 32);
+  asm volatile("ldmxcsr %0" : : "m"(mxcsr));
+  asm volatile("fldcw %0" : : "m"(x87));
 }
 
 }  // namespace weft::arch
