@@ -53,7 +53,7 @@ struct alignas(64) M {
   // --- every runtime call ---
   detach_word detach;
   std::atomic<P*> p{nullptr};   // changes only inside the runtime, or by attach
-  G* curg = nullptr;            // the goroutine it runs; null on g0
+  std::atomic<G*> running{nullptr};  // the goroutine it runs (curg); null on g0
   G* lockedg = nullptr;         // lock_os_thread
   commit_step commit;
   arch::exception_state* exceptions = nullptr;  // the thread's own words
@@ -89,7 +89,8 @@ struct alignas(64) M {
     p.store(nullptr, std::memory_order_relaxed);
     tid.store(0, std::memory_order_relaxed);
     is_spinning.store(false, std::memory_order_relaxed);
-    curg = lockedg = nullptr;
+    running.store(nullptr, std::memory_order_relaxed);
+    lockedg = nullptr;
     commit = {};
     is_doomed = is_orphan = is_gone = is_leaving = false;
     waits = m_wait::none;
@@ -99,6 +100,9 @@ struct alignas(64) M {
     park.clear();
   }
 
+  // Its own writes; a requester may look, and finds out by its CAS whether it was current.
+  G* curg() const noexcept { return running.load(std::memory_order_relaxed); }
+  void set_curg(G* gp) noexcept { running.store(gp, std::memory_order_relaxed); }
   P* proc() const noexcept { return p.load(std::memory_order_relaxed); }  // our own, or the caller asks under a request
 };
 

@@ -22,7 +22,7 @@ std::terminate_handler terminate_before = nullptr;
 
 const G* running_g() noexcept {
   M* const mp = current_m();
-  return mp != nullptr ? mp->curg : nullptr;
+  return mp != nullptr ? mp->curg() : nullptr;
 }
 
 void say(std::string_view line) noexcept { os::write_all(os::kStderr, line); }

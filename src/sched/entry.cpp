@@ -32,7 +32,7 @@ void queue_self_locked(M* mp, G* gp) noexcept {
 void enter_slow(M* mp) noexcept {
   die_if_forked();
   if (mp->detach.settle()) return;
-  G* const gp = mp->curg;
+  G* const gp = mp->curg();
   bool is_doomed;
   {
     locked l;

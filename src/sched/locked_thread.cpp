@@ -12,7 +12,7 @@ namespace weft::inline v1 {
 void lock_os_thread() {
   sched::bracket inside;
   if (inside.m() == nullptr) return;  // a plain thread is its own
-  rt::G* const gp = inside.m()->curg;
+  rt::G* const gp = inside.m()->curg();
   if (gp->nlocks == UINT16_MAX) return;
   ++gp->nlocks;
   gp->bound_m = inside.m();
@@ -22,7 +22,7 @@ void lock_os_thread() {
 void unlock_os_thread() {
   sched::bracket inside;
   if (inside.m() == nullptr) return;
-  rt::G* const gp = inside.m()->curg;
+  rt::G* const gp = inside.m()->curg();
   // As in Go, an unlock too many does nothing. The lock that options::lock_main took is the runtime's.
   const std::uint16_t keep = sched::sched.is_main_on_caller && gp->goid.load(std::memory_order_relaxed) == sched::kMainGoid;
   if (gp->nlocks <= keep) return;

@@ -81,7 +81,7 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object) no
     park_foreign(publish, arg, why);
     return;
   }
-  G* const self = mp->curg;
+  G* const self = mp->curg();
   self->why = why;
   rt::g_cold& cold = self->cold();
   cold.waits_on = object;
@@ -126,12 +126,12 @@ namespace {
 
 }  // namespace
 
-void yield_through_g0(M* mp) noexcept { yield_slow(mp, mp->curg); }
+void yield_through_g0(M* mp) noexcept { yield_slow(mp, mp->curg()); }
 
 namespace {
 
 [[gnu::always_inline]] inline void yield_inside(M* mp) noexcept {
-  G* const self = mp->curg;
+  G* const self = mp->curg();
   if (G* const next = next_after(mp, self)) {
     mp->commit.kind = rt::departure::yield;
     mp->commit.gp = self;
@@ -145,7 +145,7 @@ namespace {
 
 [[noreturn]] void end_goroutine() noexcept {
   M* const mp = enter();
-  G* const self = mp->curg;
+  G* const self = mp->curg();
   mp->commit = {rt::departure::end, nullptr, nullptr, self};
   if (G* const next = next_after(mp, self)) {
     go_direct(mp, self, next, true);
@@ -175,7 +175,7 @@ namespace weft::sched {
 
 G* current_g() noexcept {
   M* const mp = current_m();
-  return mp != nullptr ? mp->curg : foreign_g();
+  return mp != nullptr ? mp->curg() : foreign_g();
 }
 
 }  // namespace weft::sched

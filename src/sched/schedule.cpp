@@ -114,7 +114,7 @@ void end_thread(M* mp) noexcept {
 void abandon(M* mp) noexcept {
   mp->is_leaving = true;
   mp->commit = {};
-  switch_to_g0(mp, mp->curg, false);
+  switch_to_g0(mp, mp->curg(), false);
   __builtin_unreachable();
 }
 

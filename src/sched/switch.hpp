@@ -51,7 +51,7 @@ void commit_departure_slow(M* mp) noexcept;
 [[gnu::always_inline]] inline void set_running(M* mp, G* gp) noexcept {
   gp->become(g_status::running);
   gp->m.store(mp, std::memory_order_relaxed);  // for those who look
-  mp->curg = gp;
+  mp->set_curg(gp);
 }
 
 // What every goroutine does first after it was switched to.
@@ -72,7 +72,7 @@ void commit_departure_slow(M* mp) noexcept;
 // From goroutine `from` to this M's g0.
 [[gnu::always_inline]] inline void switch_to_g0(M* mp, G* from, bool from_ends) noexcept {
   save_thread_state(mp, from);
-  mp->curg = nullptr;
+  mp->set_curg(nullptr);
   arch::start_switch(from->cold().fiber, mp->fiber, from_ends);
   arch::switch_context(&from->context, &mp->g0);
   arrive(from);

@@ -42,7 +42,7 @@ void begin_blocking() noexcept {
     s::leave(s::enter());          // a slice that is over ends before f, since it must not end right after it
   }
   rt::M* const mp = s::enter();
-  rt::G* const gp = mp->curg;
+  rt::G* const gp = mp->curg();
   if (gp->cold().nblocking++ == 0) s::begin(mp, gp);
   mp->detach.leave();  // whoever wants our attention now can simply take the P
 }
@@ -51,7 +51,7 @@ void begin_blocking() noexcept {
 void end_blocking() noexcept {
   const int saved = errno;
   if (rt::M* const mp = s::enter()) {
-    rt::G* const gp = mp->curg;
+    rt::G* const gp = mp->curg();
     if (--gp->cold().nblocking == 0) s::end(mp, gp);
     mp->detach.leave();
   }

@@ -39,10 +39,11 @@ bool retake(P* pp) noexcept {
   if (v == nullptr || !v->detach.request(kSysmonRequest)) return false;
   os::heavy_barrier();
   P* const held = v->proc();  // read while the request stands
-  // The goroutine is asked, not the P: it may have parked inside blocking(), and another one runs there now. While the request
-  // stands and the M is outside the runtime, its curg stays.
+  // The goroutine is asked, not the P: it may have parked inside blocking(), and another one runs there now. If the M comes in while
+  // we look, what we saw is old, and the CAS that follows fails.
   const auto is_still_away = [&] {
-    return held == pp && v->curg != nullptr && v->curg->status() == g_status::syscall;
+    const G* const gp = v->curg();  // Gs are never unmapped
+    return held == pp && gp != nullptr && gp->status() == g_status::syscall;
   };
   if (!v->detach.request_settle(kSysmonRequest, is_still_away)) return false;
   pp->m.store(nullptr, std::memory_order_relaxed);  // ours until hand_off

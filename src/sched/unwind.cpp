@@ -30,7 +30,7 @@ void print_panic(std::string_view type, std::string_view what) noexcept {
   t << "panic: uncaught exception " << type;
   if (!what.empty()) t << ": " << what;
   t << "\n\n";
-  const G* const gp = current_m()->curg;
+  const G* const gp = current_m()->curg();
   describe(t, gp);
   t << " [running]:\n";
   os::write_all(os::kStderr, t.view());
@@ -105,7 +105,7 @@ void exit_goroutine() {
   using namespace weft::sched;
   M* const mp = current_m();
   if (mp == nullptr) throw std::logic_error("weft::exit_goroutine: this thread is not a goroutine");
-  G* const self = mp->curg;
+  G* const self = mp->curg();
   if (self->goid.load(std::memory_order_relaxed) == kMainGoid) {
     sched::sched.has_main_exited.store(true, std::memory_order_relaxed);  // for the deadlock report
   }

@@ -112,7 +112,7 @@ void start_world() noexcept {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out(lender, pp)) {
-        const bool is_blocking = lender->curg->status() == g_status::syscall;  // asked before it can run on
+        const bool is_blocking = lender->curg()->status() == g_status::syscall;  // asked before it can run on
         attach_locked(pp, lender);
         if (is_blocking) pp->status.store(p_status::syscall, std::memory_order_relaxed);
       } else if ((pp->picked != nullptr || !pp->queue.is_empty()) && nwoken < std::size(woken)) {
@@ -169,7 +169,7 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
   M* const mp = enter();
   if (mp != nullptr) {  // a goroutine: without its P, or the stop would wait for itself
     mp->oldp = mp->proc();
-    mp->curg->become(g_status::syscall);
+    mp->curg()->become(g_status::syscall);
     P* const pp = release_p(mp);
     mp->detach.lose();
     hand_off(pp);
@@ -189,7 +189,7 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
   sched.world_lock.unlock();
   if (mp != nullptr) {
     enter_slow(mp);
-    if (mp->curg->status() == g_status::syscall) mp->curg->become(g_status::running);
+    if (mp->curg()->status() == g_status::syscall) mp->curg()->become(g_status::running);
     leave(mp);
   }
   return before;
