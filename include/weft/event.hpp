@@ -22,7 +22,7 @@ class WEFT_API event {
   event& operator=(const event&) = delete;
 
   // Lets everyone through who waits now or later. Blocks nobody.
-  void set() noexcept;
+  WEFT_MAY_SWITCH void set() noexcept;
 
   // Returns at once when set; else waits for set(). Blocks: this goroutine only.
   WEFT_MAY_SWITCH void wait() noexcept {

@@ -72,7 +72,7 @@ WEFT_API WEFT_MAY_SWITCH void checkpoint() noexcept;
 // Ties this goroutine to the thread it runs on until as many unlock_os_thread() calls were made: nobody else runs
 // there, and it runs nowhere else. A goroutine that ends locked takes its thread with it.
 WEFT_API WEFT_MAY_SWITCH void lock_os_thread();
-WEFT_API void unlock_os_thread();
+WEFT_API WEFT_MAY_SWITCH void unlock_os_thread();
 
 // Ends this goroutine: unwinds its stack, runs its destructors, and never returns (runtime.Goexit).
 // A `catch (...)` that does not rethrow, or a noexcept function on the way, is a fatal error.

@@ -29,8 +29,8 @@ class WEFT_API wait_group {
   wait_group& operator=(const wait_group&) = delete;
 
   // Adds n (which may be negative) to the count. A count below zero is a fatal error.
-  void add(std::int32_t n = 1) noexcept;
-  void done() noexcept { add(-1); }
+  WEFT_MAY_SWITCH void add(std::int32_t n = 1) noexcept;
+  WEFT_MAY_SWITCH void done() noexcept { add(-1); }
 
   // Waits until the count is zero. Blocks: this goroutine only.
   WEFT_MAY_SWITCH void wait() noexcept {

@@ -45,12 +45,12 @@ class basic_detach_word {
   // M, on the way into the runtime. True: the P is ours, go on. False: settle() must be called first.
   // `fence`: this machine has no membarrier, so we pay for the barrier ourselves.
   bool enter(bool fence) noexcept {
-    inside_.store(1, std::memory_order_relaxed);  // ordered before the load by the requester's heavy_barrier
     if (fence) {
-      inside_.exchange(1, std::memory_order_seq_cst);
-    } else {
-      base::compiler_barrier();
+      inside_.store(1, std::memory_order_seq_cst);
+      return word_.load(std::memory_order_seq_cst) == kOwn;  // [detach.attach]
     }
+    inside_.store(1, std::memory_order_relaxed);  // ordered before the load by the requester's heavy_barrier
+    base::compiler_barrier();
     return word_.load(std::memory_order_acquire) == kOwn;  // [detach.attach]
   }
 
@@ -89,7 +89,7 @@ class basic_detach_word {
   // True: the P is the requester's.
   template <class Still>
   bool request_settle(std::uint32_t id, Still&& still_wanted) noexcept {
-    if (inside_.load(std::memory_order_acquire) != 0) {  // [detach.leave]
+    if (inside_.load(std::memory_order_seq_cst) != 0) {  // [detach.leave]; seq_cst for the M that enters with a fence
       ask_attention();                                   // M looks at it on its way out
       withdraw(id);
       return false;

@@ -34,9 +34,7 @@ struct g_cold {
   arch::exception_state exceptions;      // of this goroutine, while it does not run
   const void* waits_on = nullptr;        // the object, while it waits
   std::int64_t waits_since_ns = 0;       // by the coarse clock
-  std::int64_t cpu_ns = 0;               // counted when tracing is on
   M* last_m = nullptr;                   // kept in forced-migration mode only
-  std::uint32_t nblocking = 0;           // depth of blocking()
   bool was_trimmed = false;              // the scavenger has been here since it last ran
   alignas(16) std::byte unwind[32];      // the exception object of exit_goroutine()
   [[no_unique_address]] arch::fiber fiber;
@@ -48,7 +46,7 @@ struct alignas(64) G {
   wait_reason why = wait_reason::none;
   bool has_exceptions = false;  // cold().exceptions must be restored
   bool is_proxy = false;
-  bool is_system = false;       // not counted, not shown
+  std::uint8_t nblocking = 0;   // depth of blocking()
   G* link = nullptr;            // in a run queue, a batch or a free list
   arch::context context{};
   arch::fp_control fp{};

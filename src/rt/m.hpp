@@ -80,6 +80,7 @@ struct alignas(64) M {
   base::list_link<M> idle_link;  // L
   M* all_next = nullptr;         // L: every M of this epoch
   M* free_next = nullptr;        // L: the memory, when the thread is gone
+  M* wake_next = nullptr;        // in a list of those to be woken once L is free
   void* alternate_stack = nullptr;
   [[no_unique_address]] arch::fiber fiber;
 
@@ -96,7 +97,7 @@ struct alignas(64) M {
     waits = m_wait::none;
     nextp = oldp = nullptr;
     thread = {};
-    all_next = free_next = nullptr;
+    all_next = free_next = wake_next = nullptr;
     park.clear();
   }
 

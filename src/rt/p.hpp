@@ -26,7 +26,6 @@ struct p_counters {
   std::atomic<std::uint64_t> ndirect{0};   // goroutines resumed straight from another
   std::atomic<std::uint64_t> nthrough{0};  // and through g0
   std::atomic<std::uint64_t> nsteals{0};
-  std::atomic<std::uint64_t> nwakes{0};
 };
 
 struct alignas(64) P {
@@ -54,8 +53,7 @@ struct alignas(64) P {
 
   base::list_link<P> idle_link;  // L
   bool wakes_spinning = false;   // L: waits for a new thread, which shall spin
-  bool was_lent = false;         // L: taken for a stop of the world
-  M* lender = nullptr;           // L: from whom
+  M* lender = nullptr;           // L: from whom it was taken for a stop of the world
 
   // What sysmon saw last.
   struct {

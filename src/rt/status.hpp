@@ -15,15 +15,16 @@ enum class g_status : std::uint32_t {
   waiting,    // on a wait list; the stack belongs to whoever will ready() it
   preempted,  // stopped inside a signal handler; the stack belongs to its M
   dead,       // in a free pool; it has no stack
+  asleep,     // the proxy of a plain thread that waits; it has no stack
 };
-inline constexpr unsigned kStatusCount = 7;
+inline constexpr unsigned kStatusCount = 8;
 
 // Beside the status: the scavenger is at work on a waiting goroutine's stack, and ready() waits until it is done.
 inline constexpr std::uint32_t kTrimming = 0x100;
 
 constexpr std::string_view name_of(g_status s) noexcept {
   constexpr std::string_view names[kStatusCount] = {"idle",    "runnable",  "running", "syscall",
-                                                    "waiting", "preempted", "dead"};
+                                                    "waiting", "preempted", "dead",    "asleep"};
   return names[static_cast<unsigned>(s)];
 }
 
@@ -34,11 +35,12 @@ constexpr bool may_become(g_status from, g_status to) noexcept {
   constexpr unsigned table[kStatusCount] = {
       /* idle      */ bit(runnable) | bit(running) | bit(dead),  // started; a thread's proxy; never started
       /* runnable  */ bit(running),
-      /* running   */ bit(runnable) | bit(waiting) | bit(syscall) | bit(preempted) | bit(dead),
+      /* running   */ bit(runnable) | bit(waiting) | bit(syscall) | bit(preempted) | bit(dead) | bit(asleep),
       /* syscall   */ bit(running) | bit(runnable) | bit(waiting),  // back; back without a P; parked inside f
-      /* waiting   */ bit(runnable) | bit(running),                 // running at once: a plain thread's proxy
+      /* waiting   */ bit(runnable),
       /* preempted */ bit(runnable) | bit(running),
       /* dead      */ bit(idle),
+      /* asleep    */ bit(running),
   };
   return (table[static_cast<unsigned>(from)] & bit(to)) != 0;
 }

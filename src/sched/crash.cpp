@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "os/module_map.hpp"
 #include "os/signal.hpp"
+#include "os/thread.hpp"
 #include "sched/current.hpp"
 #include "sched/extras.hpp"
 #include <weft/error.hpp>
@@ -16,7 +17,7 @@ namespace weft::sched {
 
 namespace {
 
-std::atomic<bool> is_crashing{false};
+std::atomic<int> crashing_tid{0};
 std::atomic<fatal_hook> hook{nullptr};
 std::terminate_handler terminate_before = nullptr;
 
@@ -104,7 +105,9 @@ bool print_frame(const void* pc, void* arg) {
 }  // namespace
 
 void begin_crash() noexcept {
-  if (!is_crashing.exchange(true, std::memory_order_acq_rel)) return;  // only one gets false
+  int nobody = 0;
+  const int me = os::thread_id();
+  if (crashing_tid.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me) return;
   os::note never;
   for (;;) never.sleep();
 }
@@ -115,7 +118,12 @@ void end_crash(std::string_view first_line) noexcept {
 }
 
 void describe(os::text& out, const G* gp) noexcept {
-  out << (gp->is_proxy ? "thread " : "goroutine ") << gp->goid.load(std::memory_order_relaxed);
+  const std::uint64_t id = gp->goid.load(std::memory_order_relaxed);
+  if (gp->is_proxy) {
+    out << "thread " << id - kForeignIds;
+  } else {
+    out << "goroutine " << id;
+  }
   if (gp->extras != nullptr && !gp->extras->name.empty()) out << " \"" << gp->extras->name << '"';
 }
 

@@ -19,7 +19,7 @@ namespace weft::sched {
 
 [[noreturn, gnu::cold]] void fatal_no_stack(G* gp, const stack::result& why) noexcept;
 
-// Only the first caller returns.
+// Only the first thread that calls it goes on.
 void begin_crash() noexcept;
 [[noreturn]] void end_crash(std::string_view first_line) noexcept;
 

@@ -31,15 +31,15 @@ bool is_asleep_locked() noexcept {
 bool is_anybody_else_locked() noexcept {
   const os::thread_census census = os::count_threads();
   if (census.total == 0) return true;  // unknown
-  const unsigned known = sched.nm + kHelpers + sched.nforeign_waiting.load(std::memory_order_seq_cst);
-  return census.total - census.ignorable > known;
+  const auto known = static_cast<std::int64_t>(sched.nm) + kHelpers + sched.nforeign_waiting.load(std::memory_order_seq_cst);
+  return static_cast<std::int64_t>(census.total) - census.ignorable > known;
 }
 
 void print_one(G* gp, void*) {
   const std::uint64_t goid = gp->goid.load(std::memory_order_relaxed);
   if (goid == 0) return;
   if (!gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;
-  if (gp->is_proxy && gp->status() != g_status::waiting) return;
+  if (gp->is_proxy && gp->status() != g_status::asleep) return;
   os::text t;
   describe(t, gp);
   t << " [" << (gp->why != wait_reason::none ? name_of(gp->why) : name_of(gp->status())) << "]:\n\t";
@@ -71,12 +71,11 @@ void print_one(G* gp, void*) {
 
 }  // namespace
 
-liveness check_deadlock() noexcept {
-  if (!sched.set.debug.deadlock) return liveness::alive;
+bool check_deadlock() noexcept {
+  if (!sched.set.debug.deadlock) return false;
   {
     locked l;
-    if (!is_asleep_locked()) return liveness::alive;
-    if (is_anybody_else_locked()) return liveness::undecided;
+    if (!is_asleep_locked() || is_anybody_else_locked()) return true;
   }
   report();  // L is free: the report must not hang on it
 }

@@ -53,6 +53,7 @@ void enter_slow(M* mp) noexcept {
   if (is_doomed) abandon(mp);
   if (gp->nlocks == 0) gp->bound_m = nullptr;
   gp->become(g_status::running);
+  if (gp->nblocking != 0) gp->become(g_status::syscall);
 }
 
 void leave_slow() noexcept {

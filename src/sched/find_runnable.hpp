@@ -15,9 +15,10 @@ inline constexpr std::uint32_t kGlobalEvery = 61;
 G* find_runnable(M* mp) noexcept;
 
 // From pp's own queue: the front, which inherits the time slice (schedtick stays), else the oldest of the ring.
-[[gnu::always_inline]] inline G* take_own(P* pp) noexcept {
+// by_yield: the running goroutine only makes room and will run on, which says nothing for deferring wake-ups.
+[[gnu::always_inline]] inline G* take_own(P* pp, bool by_yield = false) noexcept {
   if (G* const gp = pp->queue.take_next(pp->is_alone)) {
-    front_was_taken(pp);
+    front_was_taken(pp, !by_yield);
     return gp;
   }
   G* const gp = pp->queue.pop(pp->is_alone);
@@ -27,9 +28,9 @@ G* find_runnable(M* mp) noexcept;
 
 // A goroutine to switch to straight from another one, without a look round; null: go through g0. Whether somebody wants this M's
 // attention is asked by the goroutine it goes to, on its way out of the runtime.
-[[gnu::always_inline]] inline G* pick_direct(P* pp) noexcept {
+[[gnu::always_inline]] inline G* pick_direct(P* pp, bool by_yield) noexcept {
   if (pp->direct_budget == 0) return nullptr;
-  G* const gp = take_own(pp);
+  G* const gp = take_own(pp, by_yield);
   if (gp == nullptr) return nullptr;
   --pp->direct_budget;
   if (gp->bound_m != nullptr || (gp->stack == nullptr && !bind_cached_stack(pp, gp))) [[unlikely]] {

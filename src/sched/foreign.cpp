@@ -45,7 +45,8 @@ proxy_owner::~proxy_owner() {
   proxy->become(g_status::idle);
   proxy->is_proxy = true;
   proxy->why = wait_reason::none;
-  proxy->goid.store(sched.next_goid.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+  proxy->goid.store(kForeignIds + 1 + sched.nforeign.fetch_add(1, std::memory_order_relaxed),
+                    std::memory_order_relaxed);
   ::new (proxy->closure) os::note;
   proxy->become(g_status::running);
   owner.proxy = proxy;
@@ -56,14 +57,14 @@ void park_foreign(publish_fn publish, void* arg, wait_reason why) noexcept {
   die_if_forked();
   G* const self = foreign_g();
   self->why = why;
-  sched.nforeign_waiting.fetch_add(1, std::memory_order_seq_cst);  // before anyone can find us
-  self->become(g_status::waiting);
+  self->become(g_status::asleep);
   if (publish(self, arg)) {
-    rouse_sysmon();  // perhaps we were the last who could wake anybody
+    // After we can be found: until here the deadlock check must take this thread for one that may still wake somebody.
+    sched.nforeign_waiting.fetch_add(1, std::memory_order_seq_cst);
+    rouse_sysmon(kSysmonNapNs);  // perhaps we were the last who could wake anybody
     self->note().sleep();
   } else {
     self->become(g_status::running);
-    sched.nforeign_waiting.fetch_sub(1, std::memory_order_seq_cst);
   }
   self->why = wait_reason::none;
 }

@@ -2,6 +2,7 @@
 #include "sched/park.hpp"
 
 #include "os/thread.hpp"
+#include "sched/crash.hpp"
 #include "sched/entry.hpp"
 #include "sched/find_runnable.hpp"
 #include "sched/foreign.hpp"
@@ -24,9 +25,9 @@ namespace {
 }
 
 // A locked goroutine keeps its thread, so the thread cannot go on with another one.
-[[gnu::always_inline]] inline G* next_after(M* mp, G* self) noexcept {
-  if (self->bound_m != nullptr || sched.set.debug.migrate) [[unlikely]] return nullptr;
-  return pick_direct(mp->proc());
+[[gnu::always_inline]] inline G* next_after(M* mp, G* self, bool by_yield = false) noexcept {
+  if (self->bound_m != nullptr || sched.is_migrating.load(std::memory_order_relaxed)) [[unlikely]] return nullptr;
+  return pick_direct(mp->proc(), by_yield);
 }
 
 void commit_end(M* mp, G* gp) noexcept {
@@ -103,21 +104,21 @@ void ready(M* mp, G* gp) noexcept {
     return;
   }
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
+  if (mp == nullptr) die_if_forked();
   claim_waiting(gp);
-  if (mp != nullptr && !sched.set.debug.migrate) [[likely]] {
+  if (mp != nullptr && !sched.is_migrating.load(std::memory_order_relaxed)) [[likely]] {
     P* const pp = mp->proc();
     wake_for_front(pp, put_next(pp, gp));
     return;
   }
-  put_global(gp);
-  wake_one();
+  submit(gp);
 }
 
 namespace {
 
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
 [[gnu::noinline]] void yield_slow(M* mp, G* self) noexcept {
-  const bool migrates = sched.set.debug.migrate;
+  const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);
   if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() && !anything_queued()) return;
   mp->commit.kind = migrates ? rt::departure::yield_global : rt::departure::yield;
   mp->commit.gp = self;
@@ -132,7 +133,7 @@ namespace {
 
 [[gnu::always_inline]] inline void yield_inside(M* mp) noexcept {
   G* const self = mp->curg();
-  if (G* const next = next_after(mp, self)) {
+  if (G* const next = next_after(mp, self, true)) {
     mp->commit.kind = rt::departure::yield;
     mp->commit.gp = self;
     go_direct(mp, self, next, false);

@@ -14,7 +14,7 @@ constexpr std::uint32_t kKeepIdle = 2;
 
 // Forced migration: this very thread has just left the goroutine in pp's hands to any other thread.
 bool has_passed_on(const M* mp, const P* pp) noexcept {
-  return sched.set.debug.migrate && pp->picked != nullptr && pp->picked->stack != nullptr &&
+  return sched.is_migrating.load(std::memory_order_relaxed) && pp->picked != nullptr && pp->picked->stack != nullptr &&
          pp->picked->cold().last_m == mp;
 }
 
@@ -33,7 +33,7 @@ P* take_idle_locked(P* wish) noexcept {
   if (pp == nullptr) return nullptr;
   sched.pidle.remove(pp);
   sched.npidle.store(static_cast<std::uint32_t>(sched.pidle.size()), std::memory_order_seq_cst);
-  rouse_sysmon();  // somebody will run again
+  rouse_sysmon(kSysmonNapNs);  // somebody will run again
   return pp;
 }
 
@@ -124,25 +124,26 @@ bool end_spinning(M* mp) noexcept {
   return true;
 }
 
-void wake_one() noexcept {
-  // seq_cst loads: the submitter's half of [idle.no_lost_wake]
-  if (sched.npidle.load(std::memory_order_seq_cst) == 0) return;
+M* wake_one_locked() noexcept {
   std::uint32_t none = 0;
-  if (sched.nspinning.load(std::memory_order_seq_cst) != 0 ||
-      !sched.nspinning.compare_exchange_strong(none, 1, std::memory_order_seq_cst)) {
-    return;
-  }
-  M* woken = nullptr;
-  {
-    locked l;
-    P* const pp = take_idle_spinning_locked();
-    if (pp == nullptr) {
-      sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
-      return;
-    }
-    woken = start_locked(pp, true);
+  if (!sched.nspinning.compare_exchange_strong(none, 1, std::memory_order_seq_cst)) return nullptr;
+  P* const pp = take_idle_spinning_locked();
+  if (pp == nullptr) {
+    sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
+    return nullptr;
   }
   sched.nwakeups.fetch_add(1, std::memory_order_relaxed);  // only counted
+  return start_locked(pp, true);
+}
+
+void wake_one() noexcept {
+  // seq_cst loads: the submitter's half of [idle.no_lost_wake]
+  if (sched.npidle.load(std::memory_order_seq_cst) == 0 || sched.nspinning.load(std::memory_order_seq_cst) != 0) return;
+  M* woken = nullptr;
+  {
+    locked l;  // also against the end of a runtime: what is raised here is seen there
+    woken = wake_one_locked();
+  }
   wake_m(woken);
 }
 

@@ -3,6 +3,7 @@
 // Functions named *_locked are called under L. The protocol that keeps wake-ups from being lost is in README.md.
 #pragma once
 
+#include "os/clock.hpp"
 #include "sched/state.hpp"
 
 namespace weft::sched {
@@ -20,6 +21,9 @@ void attach_locked(P* pp, M* mp) noexcept;
 
 // An M that will run pp, to be woken with wake_m() after L is released. Null: the spawner will make one.
 M* start_locked(P* pp, bool is_spinning) noexcept;
+
+// As wake_one(), whom to wake after L is released.
+M* wake_one_locked() noexcept;
 
 // --- without L ---
 
@@ -45,6 +49,9 @@ bool stop_m(M* mp) noexcept;
 void begin_spinning(M* mp) noexcept;
 bool end_spinning(M* mp) noexcept;  // true: it was spinning
 
+// Sysmon naps at most this long while anything runs.
+inline constexpr std::int64_t kSysmonNapNs = 10 * os::kMillisecond;
+
 // --- threads (spawner.cpp) ---
 
 // Memory for an M, not yet running. Null: no memory.
@@ -54,9 +61,10 @@ void kick_spawner() noexcept;
 void m_main(void* m) noexcept;
 void spawner_main(void*) noexcept;
 
-// Wakes sysmon from its long sleep, if it is asleep.
-inline void rouse_sysmon() noexcept {
-  if (sched.is_sysmon_asleep.load(std::memory_order_relaxed)) [[unlikely]] sched.sysmon_note.wake();  // a hint
+// Wakes sysmon, if it is in a sleep of more than so many nanoseconds.
+inline void rouse_sysmon(std::int64_t patience_ns) noexcept {
+  // seq_cst: after the caller's own store that sysmon looks at before it sleeps for long
+  if (sched.sysmon_sleep_ns.load(std::memory_order_seq_cst) > patience_ns) [[unlikely]] sched.sysmon_note.wake();
 }
 
 }  // namespace weft::sched

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sched/procs.hpp"
+
 namespace weft::sched {
 
 namespace {
@@ -41,6 +43,17 @@ void put_global_locked(G* gp) noexcept {
 void put_global(G* gp) noexcept {
   locked l;
   put_global_locked(gp);
+}
+
+void submit(G* gp) noexcept {
+  M* woken = nullptr;
+  {
+    locked l;
+    if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // changes under L
+    put_global_locked(gp);
+    woken = wake_one_locked();
+  }
+  wake_m(woken);  // as long as this M sleeps with a P its runtime cannot end
 }
 
 G* take_global_locked(P* pp, std::uint32_t max) noexcept {

@@ -24,6 +24,9 @@ void put_local_slow(P* pp, G* gp) noexcept;
 void put_global_locked(G* gp) noexcept;
 void put_global(G* gp) noexcept;
 
+// Into the global queue, and somebody is woken for it. From any thread: if gp's runtime has ended meanwhile it is dropped.
+void submit(G* gp) noexcept;
+
 // One from the global queue, and with it a fair share into pp's ring, as far as there is room: it can never overflow back.
 G* take_global_locked(P* pp, std::uint32_t max) noexcept;
 G* take_global(P* pp, std::uint32_t max) noexcept;

@@ -20,10 +20,12 @@
 #include "sched/crash.hpp"
 #include "sched/entry.hpp"
 #include "sched/foreign.hpp"
+#include "sched/locals.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
 #include "sched/start.hpp"
+#include "sched/stats.hpp"
 #include "sched/sysmon.hpp"
 #include "sched/world.hpp"
 #include <weft/runtime.hpp>
@@ -70,33 +72,42 @@ unsigned configure(const options& opts) {
                     : env.debug.max_threads != 0 ? env.debug.max_threads
                                                  : kDefaultMaxThreads;
   set.stack_size = opts.stack_size != 0 ? opts.stack_size : env.debug.stack_size;
-  set.needs_fence = !os::init_membarrier(env.debug.membarrier);
+  sched.needs_fence.store(!os::init_membarrier(env.debug.membarrier), std::memory_order_relaxed);
+  sched.is_migrating.store(env.debug.migrate, std::memory_order_relaxed);
   unsigned n = opts.max_procs != 0 ? opts.max_procs : env.max_procs;
   sched.is_max_procs_fixed = n != 0;
   if (n == 0) n = std::min(os::default_procs(), kMaxProcs);
   return n;
 }
 
+// The stack layer keeps ready stacks of one size, that of the first runtime; another size is had one by one.
+void choose_stack_size() noexcept {
+  const std::size_t wanted = sched.set.stack_size;
+  stack::init(wanted);
+  sched.set.stack_bits = wanted == 0 ? 0 : slot_bits_for(wanted);
+}
+
 // All that the last runtime left behind but its goroutines, which are out of reach since the epoch changed.
-void reset() noexcept {
+void reset(std::uint64_t first_goid) noexcept {
+  locked l;  // a plain thread may still be on its way to the old one
   sched.runq = {};
   sched.nrunq.store(0, std::memory_order_relaxed);
   sched.nspinning.store(0, std::memory_order_relaxed);
   sched.needs_spinning.store(false, std::memory_order_relaxed);
   sched.is_quitting.store(false, std::memory_order_relaxed);
   sched.has_main_exited.store(false, std::memory_order_relaxed);
-  sched.next_goid.store(kMainGoid, std::memory_order_relaxed);
+  sched.next_goid.store(first_goid, std::memory_order_relaxed);
   sched.next_mid = 1;
   sched.coarse_ns.store(os::now_ns(), std::memory_order_relaxed);
 }
 
-void start_runtime(const options& opts) {
+void start_runtime(const options& opts, std::uint64_t first_goid) {
   claim_phase();
   check(opts);
   install_crash_handlers();
   const unsigned n = configure(opts);
-  reset();
-  stack::init(sched.set.stack_size);
+  reset(first_goid);
+  choose_stack_size();
   if (!make_procs(n)) fail_start("weft: no memory for the processors");
   sched.mask = os::current_signal_mask();
   sched.fp = arch::save_fp_control();
@@ -169,7 +180,7 @@ void join_all(M* to_join) noexcept {
 
 void forget_work() noexcept {
   locked l;
-  for (std::uint32_t i = 0; i < sched.nprocs.load(std::memory_order_relaxed); ++i) {
+  for (std::uint32_t i = 0; i < kMaxProcs && p_at(i) != nullptr; ++i) {
     P* const pp = p_at(i);
     pp->picked = nullptr;
     while (pp->queue.take_next() != nullptr) continue;
@@ -185,12 +196,19 @@ void forget_work() noexcept {
   sched.is_stopping.store(false, std::memory_order_relaxed);
 }
 
+void abandon_goroutines() noexcept {
+  locked l;
+  sched.nabandoned.fetch_add(live_goroutines(), std::memory_order_relaxed);
+  sched.epoch.fetch_add(1, std::memory_order_seq_cst);
+}
+
 void stop_runtime() noexcept {
+  if (is_forked()) return;  // nothing of it is here
   sched.now.store(phase::ending, std::memory_order_release);  // 1
   end_helpers();                                              // 2
   sched.world_lock.lock();
   stop_world();                                               // 3
-  sched.epoch.fetch_add(1, std::memory_order_seq_cst);        // 4
+  abandon_goroutines();                                       // 4
   join_all(doom_all());                                       // 5
   forget_work();
   sched.world_lock.unlock();
@@ -207,6 +225,7 @@ struct main_state {
 void main_entry(void* closure) {
   main_state* const state = *static_cast<main_state**>(closure);
   state->call->invoke(state->call);
+  end_locals(current_m()->curg());  // before run() goes on
   if (state->waiter == nullptr) return;
   bracket inside;
   ready(inside.m(), state->waiter);
@@ -215,8 +234,8 @@ void main_entry(void* closure) {
 G* new_main(const options& opts, main_state* state) {
   G* const gp = new_g(nullptr);
   if (gp == nullptr) return nullptr;
-  const std::size_t bytes = opts.main_stack_size != 0 ? opts.main_stack_size : std::max(kMainStackBytes, stack::default_bytes());
-  gp->stack_bits = static_cast<std::uint8_t>(std::bit_width(bytes + stack::kGuardBytes - 1));
+  const std::size_t least = std::max({kMainStackBytes, stack::default_bytes(), sched.set.stack_size});
+  gp->stack_bits = slot_bits_for(opts.main_stack_size != 0 ? opts.main_stack_size : least);
   gp->entry = &main_entry;
   *reinterpret_cast<main_state**>(gp->closure) = state;
   return gp;
@@ -228,13 +247,19 @@ bool launch_main(G*, void* main) {
   return true;
 }
 
-// This thread becomes an M that runs the main goroutine and nothing else.
-void run_main_here(G* main) {
+// Nobody ever wakes it.
+bool sleep_for_ever(G*, void*) { return true; }
+
+// This thread becomes an M that runs the main goroutine and nothing else. False: no memory for it.
+bool run_main_here(G* main) {
   M* mp;
   {
     locked l;
     mp = new_m_locked();
   }
+  if (mp == nullptr) return false;
+  // run() may have been called in a catch block: that exception is the thread's, not the main goroutine's.
+  const arch::exception_state before = std::exchange(*arch::thread_exception_state(), {});
   begin_thread(mp);
   main->bound_m = mp;
   main->nlocks = 1;
@@ -242,8 +267,15 @@ void run_main_here(G* main) {
   launch(nullptr, main);
   schedule(mp);
   end_thread(mp);
-  locked l;
-  free_m_locked(mp);
+  *arch::thread_exception_state() = before;
+  {
+    locked l;
+    free_m_locked(mp);
+  }
+  if (sched.has_main_exited.load(std::memory_order_relaxed)) {  // the others run on without it
+    park_foreign(&sleep_for_ever, nullptr, wait_reason::main_goroutine);
+  }
+  return true;
 }
 
 }  // namespace
@@ -255,7 +287,7 @@ namespace weft::inline v1 {
 namespace s = weft::sched;
 
 void detail::run_main(const options& opts, main_call* call) {
-  s::start_runtime(opts);
+  s::start_runtime(opts, s::kMainGoid);
   s::main_state state{call};
   rt::G* const main = s::new_main(opts, &state);
   if (main == nullptr) {
@@ -263,7 +295,10 @@ void detail::run_main(const options& opts, main_call* call) {
     throw std::bad_alloc();
   }
   if (opts.lock_main) {
-    s::run_main_here(main);
+    if (!s::run_main_here(main)) {
+      s::stop_runtime();
+      throw std::bad_alloc();
+    }
   } else {
     state.waiter = s::foreign_g();
     s::park_foreign(&s::launch_main, main, rt::wait_reason::main_goroutine);
@@ -271,23 +306,23 @@ void detail::run_main(const options& opts, main_call* call) {
   s::stop_runtime();
 }
 
-runtime::runtime(const options& opts) { s::start_runtime(opts); }
+runtime::runtime(const options& opts) { s::start_runtime(opts, s::kMainGoid + 1); }
 
 runtime::~runtime() { s::stop_runtime(); }
 
 unsigned max_procs(unsigned n) {
   if (n == 0) return max_procs();
   if (n > s::kMaxProcs) throw std::invalid_argument("weft::max_procs: more than 4096 processors");
-  if (s::sched.now.load(std::memory_order_acquire) != s::phase::running) throw not_running("weft::max_procs");
-  if (!s::make_procs(n)) throw std::bad_alloc();
-  return s::resize(n, true);
+  s::require_running("weft::max_procs");
+  const unsigned before = s::resize(n, true);
+  if (before == 0) throw std::bad_alloc();
+  return before;
 }
 
 unsigned default_max_procs() {
-  if (s::sched.now.load(std::memory_order_acquire) != s::phase::running) throw not_running("weft::default_max_procs");
+  s::require_running("weft::default_max_procs");
   const unsigned n = std::min(os::default_procs(), s::kMaxProcs);
-  if (!s::make_procs(n)) throw std::bad_alloc();
-  s::resize(n, true);
+  if (s::resize(n, true) == 0) throw std::bad_alloc();
   s::locked l;
   s::sched.is_max_procs_fixed = false;
   return n;

@@ -35,11 +35,11 @@ void unclaim(G* gp) noexcept {
 
 void trim_one(G* gp, void* arg) {
   auto* const p = static_cast<pass*>(arg);
-  if (p->ntrimmed >= kTrimsPerPass || gp->is_proxy) return;
-  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;
-  if (gp->status() != g_status::waiting || !claim(gp)) return;
+  if (p->ntrimmed >= kTrimsPerPass || gp->status() != g_status::waiting || !claim(gp)) return;
+  // It is a goroutine (a plain thread's proxy is never `waiting`), and its fields stay as they are until we let go.
   rt::g_cold& cold = gp->cold();
-  if (!cold.was_trimmed && p->now_ns - cold.waits_since_ns >= kLongWaitNs) {
+  const bool is_alive = gp->epoch == sched.epoch.load(std::memory_order_relaxed);
+  if (is_alive && !cold.was_trimmed && p->now_ns - cold.waits_since_ns >= kLongWaitNs) {
     stack::trim(gp->stack, gp->context.sp);
     cold.was_trimmed = true;
     ++p->ntrimmed;

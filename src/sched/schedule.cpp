@@ -11,6 +11,7 @@
 #include "sched/procs.hpp"
 #include "sched/start.hpp"
 #include "sched/switch.hpp"
+#include "sched/world.hpp"
 
 namespace weft::sched {
 
@@ -33,10 +34,14 @@ void hand_over(M* mp, G* gp) noexcept {
 void pass_on(M* mp, G* gp) noexcept {
   P* const pp = release_p(mp);
   pp->picked = gp;
-  M* woken;
+  M* woken = nullptr;
   {
     locked l;
-    woken = start_locked(pp, false);
+    if (sched.is_stopping.load(std::memory_order_relaxed)) {
+      count_stopped_locked(pp);  // it is run when the world is
+    } else {
+      woken = start_locked(pp, false);
+    }
   }
   wake_m(woken);
 }
@@ -64,7 +69,7 @@ G* next_goroutine(M* mp) noexcept {
     if (gp == nullptr) return nullptr;
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
-    } else if (sched.set.debug.migrate && gp->stack != nullptr && gp->cold().last_m == mp) {
+    } else if (sched.is_migrating.load(std::memory_order_relaxed) && gp->stack != nullptr && gp->cold().last_m == mp) {
       pass_on(mp, gp);
     } else {
       return gp;

@@ -1,5 +1,4 @@
 // spawn.cpp: the library half of go() and spawn(): <weft/detail/launch.hpp>.
-#include <bit>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -13,12 +12,15 @@
 
 namespace weft::sched {
 
-namespace {
-
+// A goroutine is not asked: what it starts while the runtime ends is abandoned with it, and one that outlived its runtime does not
+// come back from enter().
 void require_running(const char* what) {
+  if (current_m() != nullptr) return;
   die_if_forked();
   if (sched.now.load(std::memory_order_acquire) != phase::running) throw not_running(what);
 }
+
+namespace {
 
 [[noreturn, gnu::cold]] void no_memory() { throw std::bad_alloc(); }
 
@@ -26,8 +28,7 @@ void require_running(const char* what) {
 std::uint8_t stack_bits_for(std::size_t bytes) {
   if (bytes == 0) return 0;
   if (bytes > stack::kMaxBytes) throw std::invalid_argument("weft: stack_size is larger than 1 GiB");
-  if (bytes <= stack::default_bytes()) return 0;
-  return static_cast<std::uint8_t>(std::bit_width(bytes + stack::kGuardBytes - 1));
+  return slot_bits_for(bytes);
 }
 
 // Fields that do not change any more once the goroutine can be seen.
@@ -66,7 +67,7 @@ launch begin_launch(const char* what, const go_options& opts) {
   if (!opts.name.empty() || !opts.labels.empty()) extras = new rt::g_extras{opts.name, opts.labels};
   try {
     const launch l = begin_launch(what);
-    static_cast<rt::G*>(l.g)->stack_bits = bits;
+    if (opts.stack_size != 0) static_cast<rt::G*>(l.g)->stack_bits = bits;
     static_cast<rt::G*>(l.g)->extras = extras;
     return l;
   } catch (...) {

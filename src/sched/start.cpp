@@ -1,6 +1,7 @@
 // start.cpp: see start.hpp.
 #include "sched/start.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "rt/g_slab.hpp"
@@ -71,6 +72,7 @@ G* new_g(P* pp) noexcept {
   if (gp == nullptr) return nullptr;
   gp->become(g_status::idle);
   gp->epoch = sched.epoch.load(std::memory_order_relaxed);
+  gp->stack_bits = sched.set.stack_bits;
   gp->goid.store(next_goid(pp), std::memory_order_relaxed);  // for those who look
   return gp;
 }
@@ -83,7 +85,7 @@ void free_g(P* pp, G* gp) noexcept {
   gp->nlocks = 0;
   gp->stack_bits = 0;
   gp->is_exiting = false;
-  gp->is_system = false;
+  gp->nblocking = 0;
   if (pp == nullptr) {
     gp->link = nullptr;
     rt::put_free({gp, 1});
@@ -96,15 +98,14 @@ void free_g(P* pp, G* gp) noexcept {
 
 void launch(M* mp, G* gp) noexcept {
   gp->become(g_status::runnable);
-  if (mp != nullptr && !sched.set.debug.migrate) [[likely]] {
+  if (mp != nullptr && !sched.is_migrating.load(std::memory_order_relaxed)) [[likely]] {
     P* const pp = mp->proc();
     base::add_by_owner(pp->counters.nstarted, 1);
     wake_for_front(pp, put_next(pp, gp));
     return;
   }
   sched.nstarted.fetch_add(1, std::memory_order_relaxed);  // only counted
-  put_global(gp);
-  wake_one();
+  submit(gp);
 }
 
 bool bind_cached_stack(P* pp, G* gp) noexcept {
@@ -117,8 +118,9 @@ bool bind_cached_stack(P* pp, G* gp) noexcept {
 
 void bind_stack(P* pp, G* gp) noexcept {
   if (gp->stack != nullptr) return;
+  const std::size_t wanted = (std::size_t{1} << gp->stack_bits) - stack::kGuardBytes;
   const stack::result got =
-      gp->stack_bits == 0 ? pp->stacks.get() : stack::allocate((std::size_t{1} << gp->stack_bits) - stack::kGuardBytes);
+      gp->stack_bits == 0 ? pp->stacks.get() : stack::allocate(std::min(wanted, stack::kMaxBytes));
   if (got.stack == nullptr) fatal_no_stack(gp, got);
   begin_on(got.stack, gp);
 }

@@ -1,6 +1,7 @@
 // start.hpp: the beginning and the end of a goroutine's life.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 
 #include "sched/state.hpp"
@@ -20,6 +21,16 @@ void launch(M* mp, G* gp) noexcept;
 // (bind_cached_stack) anywhere: a default stack from pp's cache, if gp wants one and there is one.
 void bind_stack(P* pp, G* gp) noexcept;
 bool bind_cached_stack(P* pp, G* gp) noexcept;
+
+// Which slot holds so many usable bytes and its guard (log2); 0: those that the stack layer keeps ready do.
+inline std::uint8_t slot_bits_for(std::size_t bytes) noexcept {
+  const std::size_t slot = bytes + stack::kGuardBytes;
+  if (bytes <= stack::default_bytes() && slot > (stack::default_bytes() + stack::kGuardBytes) / 2) return 0;
+  return static_cast<std::uint8_t>(std::bit_width(slot - 1));
+}
+
+// Throws not_running if this is a plain thread and there is no runtime (spawn.cpp).
+void require_running(const char* what);
 
 // The first function on every goroutine's stack.
 [[noreturn]] void goroutine_main(void* g) noexcept(false);

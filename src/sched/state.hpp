@@ -34,6 +34,8 @@ inline constexpr std::uint32_t kSysmonRequest = rt::detach_word::kFirstRequester
 inline constexpr std::uint32_t kWorldRequest = kSysmonRequest + 1;
 
 inline constexpr std::uint64_t kMainGoid = 1;
+// Plain threads have ids of their own, above those of any goroutine.
+inline constexpr std::uint64_t kForeignIds = std::uint64_t{1} << 48;
 
 enum class phase : std::uint32_t {
   stopped,   // no runtime
@@ -47,14 +49,16 @@ struct settings {
   os::debug_settings debug;
   unsigned max_threads = kDefaultMaxThreads;
   std::size_t stack_size = 0;
-  bool needs_fence = false;  // no membarrier: entering the runtime needs a fence of its own
+  std::uint8_t stack_bits = 0;  // log2 of the slot of a goroutine that asks for no size; 0: the stack layer's default
 };
 
 struct Sched {
   os::lock lock;  // L
   std::atomic<phase> now{phase::stopped};
   std::atomic<std::uint32_t> epoch{1};  // counts runtimes; Gs and Ms carry the one they belong to
-  settings set;
+  settings set;                         // written before the threads exist
+  std::atomic<bool> needs_fence{false};   // no membarrier: entering the runtime needs a fence of its own
+  std::atomic<bool> is_migrating{false};  // WEFT_DEBUG=migrate=1
 
   // --- the global run queue ---
   rt::g_queue runq;                        // L
@@ -84,7 +88,7 @@ struct Sched {
 
   // --- helpers ---
   os::note sysmon_note;
-  std::atomic<bool> is_sysmon_asleep{false};  // for long: whoever makes work for it wakes it
+  std::atomic<std::int64_t> sysmon_sleep_ns{0};  // how long a sleep it is in; whoever makes work for it wakes it
   os::thread sysmon_thread;
   os::note spawner_note;
   os::thread spawner_thread;
@@ -99,7 +103,9 @@ struct Sched {
   // --- goroutines ---
   std::atomic<std::uint64_t> next_goid{1};
   std::atomic<std::uint64_t> nstarted{0};  // by threads without a P
-  std::atomic<std::uint32_t> nforeign_waiting{0};  // plain threads that wait inside weft
+  std::atomic<std::uint64_t> nabandoned{0};  // with earlier runtimes
+  std::atomic<std::uint64_t> nforeign{0};    // plain threads that ever called in, for their ids
+  std::atomic<std::int32_t> nforeign_waiting{0};  // plain threads that wait inside weft; for a moment too few, never too many
   bool is_main_on_caller = false;            // options::lock_main; fixed while running
   std::atomic<bool> has_main_exited{false};  // exit_goroutine() in the main goroutine
   std::atomic<std::int64_t> coarse_ns{0};  // the time, as of sysmon's last look

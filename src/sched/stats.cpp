@@ -29,7 +29,7 @@ std::uint64_t started() noexcept {
 }  // namespace
 
 std::size_t live_goroutines() noexcept {
-  const std::uint64_t nended = sum(&rt::p_counters::nended);
+  const std::uint64_t nended = sum(&rt::p_counters::nended) + sched.nabandoned.load(std::memory_order_relaxed);
   const std::uint64_t nstarted = started();
   return nstarted > nended ? static_cast<std::size_t>(nstarted - nended) : 0;
 }

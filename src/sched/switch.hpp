@@ -11,6 +11,7 @@
 #include "arch/context.hpp"
 #include "arch/sanitizer.hpp"
 #include "sched/current.hpp"
+#include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/state.hpp"
 
@@ -23,7 +24,10 @@ void commit_departure_slow(M* mp) noexcept;
     mp->commit.kind = rt::departure::none;
     G* const gp = mp->commit.gp;
     gp->become(g_status::runnable);
-    put_local(mp->proc(), gp);
+    P* const pp = mp->proc();
+    put_local(pp, gp);
+    // Two that take turns here must not leave another P idle. A hint is enough: they will yield again.
+    if (!pp->is_alone && sched.npidle.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_one();
   } else if (mp->commit.kind != rt::departure::none) {
     commit_departure_slow(mp);
   }
@@ -58,6 +62,7 @@ void commit_departure_slow(M* mp) noexcept;
 [[gnu::always_inline]] inline void arrive(G* self) noexcept {
   arch::finish_switch(self->cold().fiber);
   commit_departure(current_m());
+  if (self->nblocking != 0) [[unlikely]] self->become(g_status::syscall);  // it stopped inside blocking()
 }
 
 // From goroutine `from`, which leaves mp->commit behind, to goroutine `to`. Returns when `from` runs again, maybe elsewhere.

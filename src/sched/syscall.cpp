@@ -3,7 +3,10 @@
 // Before f the P is marked `syscall` and the M goes out of the bracket, still owning it. If f is short, coming back is the ordinary way
 // into the runtime: a store, a load, and the P is still there. If it is not, sysmon (or a stop of the world) takes the P by the
 // detach handshake, and coming back is the slow way in: the old P if it is idle, any idle one, or a place in the queue.
-// Whatever happens, the goroutine returns on the thread that ran f.
+// Whatever happens, the goroutine returns on the thread that ran f (unless f itself waited for something and went elsewhere).
+//
+// f may call weft. The goroutine keeps the status `syscall` (G::nblocking) whenever it is back in f, so the P it came by on the way
+// can be taken as well.
 #include <cerrno>
 
 #include "sched/entry.hpp"
@@ -14,18 +17,20 @@ namespace weft::sched {
 
 namespace {
 
+constexpr std::int64_t kRetakePatienceNs = 160 * os::kMicrosecond;
+
 void begin(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   mp->oldp = pp;
   gp->become(g_status::syscall);
   base::add_by_owner(pp->syscalltick, 1);
-  pp->status.store(p_status::syscall, std::memory_order_release);  // sysmon looks for it; a hint
-  if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0) rouse_sysmon();
+  pp->status.store(p_status::syscall, std::memory_order_relaxed);  // for those who look; what counts is the goroutine's status
+  if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0) rouse_sysmon(kRetakePatienceNs);
 }
 
 void end(M* mp, G* gp) noexcept {
   mp->proc()->status.store(p_status::running, std::memory_order_relaxed);
-  if (gp->status() == g_status::syscall) gp->become(g_status::running);  // else f parked, or we waited for a P
+  gp->become(g_status::running);
 }
 
 }  // namespace
@@ -43,7 +48,7 @@ void begin_blocking() noexcept {
   }
   rt::M* const mp = s::enter();
   rt::G* const gp = mp->curg();
-  if (gp->cold().nblocking++ == 0) s::begin(mp, gp);
+  if (gp->nblocking++ == 0) s::begin(mp, gp);
   mp->detach.leave();  // whoever wants our attention now can simply take the P
 }
 
@@ -52,7 +57,7 @@ void end_blocking() noexcept {
   const int saved = errno;
   if (rt::M* const mp = s::enter()) {
     rt::G* const gp = mp->curg();
-    if (--gp->cold().nblocking == 0) s::end(mp, gp);
+    if (--gp->nblocking == 0) s::end(mp, gp);
     mp->detach.leave();
   }
   errno = saved;

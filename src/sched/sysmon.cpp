@@ -25,10 +25,11 @@ namespace weft::sched {
 namespace {
 
 constexpr std::int64_t kShortestNs = 20 * os::kMicrosecond;
-constexpr std::int64_t kLongestNs = 10 * os::kMillisecond;
+constexpr std::int64_t kLongestNs = kSysmonNapNs;
 constexpr std::int64_t kLongestDeferralNs = os::kMillisecond;
 constexpr int kLooksBeforeBackoff = 50;
 constexpr int kIdleLooksBeforeSleep = 5;
+constexpr int kEnoughLooks = 1000;  // more need not be counted
 constexpr std::int64_t kSliceNs = 10 * os::kMillisecond;
 constexpr std::int64_t kHousekeepingNs = os::kSecond;
 constexpr std::int64_t kLongestRecheckNs = 10 * os::kSecond;
@@ -88,7 +89,7 @@ bool watch_deferral(P* pp) noexcept {
     pp->seen.deferral = now;
     return true;
   }
-  if (is_deferred(now)) {
+  if (is_deferred(now) && pp->queue.has_next()) {
     pp->was_defer_wrong.store(true, std::memory_order_relaxed);
     wake_one();
   }
@@ -102,17 +103,14 @@ bool look(std::int64_t now_ns, bool& any_deferral) noexcept {
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
-    switch (pp->status.load(std::memory_order_acquire)) {
-      case p_status::syscall:
-        if (should_retake(pp, now_ns) && retake(pp)) did_something = true;
-        break;
-      case p_status::running:
-        watch_slice(pp, now_ns);
-        any_deferral |= watch_deferral(pp);
-        break;
-      case p_status::idle:
-      case p_status::stopped: break;
+    const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
+    if (mp == nullptr) continue;
+    if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
+      if (should_retake(pp, now_ns) && retake(pp)) did_something = true;
+    } else {
+      watch_slice(pp, now_ns);
     }
+    any_deferral |= watch_deferral(pp);
   }
   return did_something;
 }
@@ -125,7 +123,7 @@ void follow_cpu_limit() noexcept {
     if (sched.is_max_procs_fixed) return;
   }
   const unsigned n = std::min(os::default_procs(), kMaxProcs);
-  if (n != sched.nprocs.load(std::memory_order_relaxed) && make_procs(n)) resize(n, false);
+  if (n != sched.nprocs.load(std::memory_order_relaxed)) resize(n, false);
 }
 
 bool is_all_idle() noexcept {
@@ -140,8 +138,8 @@ class watch {
       const std::int64_t now_ns = os::now_ns();
       sched.coarse_ns.store(now_ns, std::memory_order_relaxed);
       if (was_roused) nquiet_ = nidle_ = 0;
-      nquiet_ = look(now_ns, is_deferral_likely_) ? 0 : nquiet_ + 1;
-      nidle_ = is_all_idle() ? nidle_ + 1 : 0;
+      nquiet_ = look(now_ns, is_deferral_likely_) ? 0 : std::min(nquiet_ + 1, kEnoughLooks);
+      nidle_ = is_all_idle() ? std::min(nidle_ + 1, kEnoughLooks) : 0;
       if (now_ns - housekeeping_ns_ >= kHousekeepingNs) {
         housekeeping_ns_ = now_ns;
         follow_cpu_limit();
@@ -159,18 +157,17 @@ class watch {
       delay_ns_ = std::min(2 * delay_ns_, is_deferral_likely_ ? kLongestDeferralNs : kLongestNs);
     }
     if (nidle_ >= kIdleLooksBeforeSleep && delay_ns_ == kLongestNs) return sleep_until_roused();
-    // Whoever enters blocking() while work waits wakes us if we would sleep for long.
-    sched.is_sysmon_asleep.store(delay_ns_ > 8 * kShortestNs, std::memory_order_seq_cst);
+    // Whoever has something for us that cannot wait so long wakes us.
+    sched.sysmon_sleep_ns.store(delay_ns_, std::memory_order_seq_cst);
     const bool was_roused = sched.sysmon_note.sleep(os::now_ns() + delay_ns_);
-    sched.is_sysmon_asleep.store(false, std::memory_order_relaxed);
+    sched.sysmon_sleep_ns.store(0, std::memory_order_relaxed);
     return was_roused;
   }
 
   // Nothing runs. The sleep has an end only while there is something left to look at.
   bool sleep_until_roused() noexcept {
-    const liveness alive = check_deadlock();
     std::int64_t deadline_ns = os::kNoDeadline;
-    if (alive == liveness::undecided) {
+    if (check_deadlock()) {
       recheck_ns_ = std::min(2 * recheck_ns_, kLongestRecheckNs);
       deadline_ns = os::now_ns() + recheck_ns_;
     }
@@ -178,10 +175,10 @@ class watch {
       const std::int64_t soon = os::now_ns() + kHousekeepingNs;
       deadline_ns = deadline_ns == os::kNoDeadline ? soon : std::min(soon, deadline_ns);
     }
-    sched.is_sysmon_asleep.store(true, std::memory_order_seq_cst);
+    sched.sysmon_sleep_ns.store(INT64_MAX, std::memory_order_seq_cst);
     // Somebody may have begun to run before he could see that we sleep.
     const bool was_roused = is_all_idle() ? sched.sysmon_note.sleep(deadline_ns) : true;
-    sched.is_sysmon_asleep.store(false, std::memory_order_relaxed);
+    sched.sysmon_sleep_ns.store(0, std::memory_order_relaxed);
     if (was_roused) recheck_ns_ = kLongestNs;
     return was_roused;
   }

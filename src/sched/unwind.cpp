@@ -59,6 +59,7 @@ std::string_view what_of_current() noexcept {
 
 [[noreturn]] void report_uncaught(_Unwind_Exception* thrown) noexcept {
   begin_crash();
+  current_m()->curg()->is_exiting = false;  // whatever it was doing, now it dies of this
   abi::__cxa_begin_catch(thrown);
   const std::type_info* const type = abi::__cxa_current_exception_type();
   int status = -1;

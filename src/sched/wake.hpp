@@ -19,6 +19,7 @@ namespace weft::sched {
 inline constexpr std::int32_t kTrustToDefer = 8;
 inline constexpr std::int32_t kTrustMax = 64;
 inline constexpr std::int32_t kTrustBetrayed = -256;
+inline constexpr std::int64_t kDeferralPatienceNs = 2 * os::kMillisecond;  // a sysmon that sleeps longer is woken
 
 inline bool is_deferred(std::uint32_t deferral) noexcept { return (deferral & 1) != 0; }
 
@@ -37,6 +38,7 @@ inline void settle_deferral(P* pp) noexcept {
   }
   const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);  // the holder writes it
   if (!is_deferred(now)) pp->deferral.store(now + 1, std::memory_order_relaxed);  // sysmon may see it late
+  rouse_sysmon(kDeferralPatienceNs);
   return true;
 }
 
@@ -47,11 +49,11 @@ inline void settle_deferral(P* pp) noexcept {
   wake_one();
 }
 
-// The P has taken its own front.
-[[gnu::always_inline]] inline void front_was_taken(P* pp) noexcept {
+// The P has taken its own front; because the goroutine before it waits or has ended, or not.
+[[gnu::always_inline]] inline void front_was_taken(P* pp, bool earns_trust) noexcept {
   if (pp->is_alone) return;
   settle_deferral(pp);
-  if (pp->defer_trust < kTrustMax) ++pp->defer_trust;
+  if (earns_trust && pp->defer_trust < kTrustMax) ++pp->defer_trust;
 }
 
 }  // namespace weft::sched

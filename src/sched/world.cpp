@@ -103,8 +103,7 @@ void stop_world() noexcept {
 }
 
 void start_world() noexcept {
-  M* woken[8];
-  std::uint32_t nwoken = 0;
+  M* woken = nullptr;
   {
     locked l;
     sched.is_stopping.store(false, std::memory_order_seq_cst);
@@ -112,19 +111,20 @@ void start_world() noexcept {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out(lender, pp)) {
-        const bool is_blocking = lender->curg()->status() == g_status::syscall;  // asked before it can run on
         attach_locked(pp, lender);
-        if (is_blocking) pp->status.store(p_status::syscall, std::memory_order_relaxed);
-      } else if ((pp->picked != nullptr || !pp->queue.is_empty()) && nwoken < std::size(woken)) {
-        if (M* const mp = start_locked(pp, false)) woken[nwoken++] = mp;
+      } else if (pp->picked != nullptr || !pp->queue.is_empty()) {
+        if (M* const mp = start_locked(pp, false)) mp->wake_next = std::exchange(woken, mp);
       } else {
         put_idle_locked(pp);
       }
     }
   }
-  for (std::uint32_t i = 0; i < nwoken; ++i) wake_m(woken[i]);
+  while (M* const mp = woken) {
+    woken = mp->wake_next;  // before it runs
+    wake_m(mp);
+  }
   if (anything_queued()) wake_one();  // and it the next: the usual chain
-  rouse_sysmon();
+  rouse_sysmon(kSysmonNapNs);
 }
 
 bool stop_for_world(M* mp) noexcept {
@@ -169,27 +169,32 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
   M* const mp = enter();
   if (mp != nullptr) {  // a goroutine: without its P, or the stop would wait for itself
     mp->oldp = mp->proc();
-    mp->curg()->become(g_status::syscall);
+    if (mp->curg()->nblocking == 0) mp->curg()->become(g_status::syscall);
     P* const pp = release_p(mp);
     mp->detach.lose();
     hand_off(pp);
   }
   sched.world_lock.lock();
-  const unsigned before = procs();
+  unsigned before = procs();
   if (is_explicit) {
     locked l;
     sched.is_max_procs_fixed = true;
   }
   // A runtime that ended while we waited for the lock has no world to stop.
   if (n != before && sched.now.load(std::memory_order_relaxed) == phase::running && (mp == nullptr || !is_doomed(mp))) {
-    stop_world();
-    resize_stopped(n);
-    start_world();
+    if (make_procs(n)) {
+      stop_world();
+      resize_stopped(n);
+      start_world();
+    } else {
+      before = 0;
+    }
   }
   sched.world_lock.unlock();
   if (mp != nullptr) {
     enter_slow(mp);
-    if (mp->curg()->status() == g_status::syscall) mp->curg()->become(g_status::running);
+    G* const gp = mp->curg();
+    if (gp->nblocking == 0 && gp->status() == g_status::syscall) gp->become(g_status::running);
     leave(mp);
   }
   return before;

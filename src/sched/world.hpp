@@ -26,10 +26,11 @@ void resize_stopped(unsigned n) noexcept;
 // Tells each P whether it is the only one. No P is held by anybody.
 void mark_alone_locked() noexcept;
 
-// Makes the Ps up to n that do not exist yet. False: no memory.
+// Makes the Ps up to n that do not exist yet. False: no memory. Under world_lock, or before the runtime runs.
 bool make_procs(unsigned n) noexcept;
 
-// Stops, resizes, starts. From a goroutine or any other thread.  explicit: the machine's limit is no longer followed.
+// Makes the Ps, stops, resizes, starts. From a goroutine or any other thread. is_explicit: the machine's limit is no longer followed.
+// Returns the number before; 0: no memory.
 unsigned resize(unsigned n, bool is_explicit) noexcept;
 
 }  // namespace weft::sched

@@ -54,7 +54,7 @@ void completion::wait_slow() noexcept {
 
 bool completion::finish() noexcept { return set_word(state_); }
 
-bool completion::detach() noexcept { return !core::detach(state_); }
+bool completion::detach() noexcept { return core::detach(state_); }
 
 }  // namespace detail
 }  // namespace weft::inline v1

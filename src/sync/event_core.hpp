@@ -65,11 +65,13 @@ class event_core {
     return true;
   }
 
-  // Nobody will ever wait. False: it is set.
+  // Nobody will ever wait. True: it is set already. False: set() will find out; or somebody does wait (in a runtime that has ended,
+  // or the handle would not be free), and then it is left as it is.
   static bool detach(word& state) noexcept {
-    std::uintptr_t unset = kUnset;
+    std::uintptr_t seen = kUnset;
     // release: to whoever frees what the two share; acquire: what was done before set()
-    return state.compare_exchange_strong(unset, kDetached, std::memory_order_acq_rel, std::memory_order_acquire);
+    state.compare_exchange_strong(seen, kDetached, std::memory_order_acq_rel, std::memory_order_acquire);
+    return seen == kSet;
   }
 
   // Only an event that is set can be unset; those who wait go on waiting.

@@ -53,7 +53,7 @@ class wait_group_core {
     os::lock_guard hold(guard);
     std::uint64_t seen = state.load(std::memory_order_acquire);  // [wait_group.done]
     do {
-      if (count_of(seen) == 0) return false;
+      if (seen == 0) return false;  // zero with somebody waiting: the last done() is about to take the list, with us
     } while (!state.compare_exchange_weak(seen, seen | kWaiting, std::memory_order_acq_rel, std::memory_order_acquire));
     mine->next = static_cast<record*>(waiters);
     waiters = mine;

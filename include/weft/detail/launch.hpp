@@ -44,9 +44,9 @@ inline constexpr std::size_t kInlineClosure = 64;
 // for an impossible stack size, std::bad_alloc when no memory is left.
 WEFT_API launch begin_launch(const char* what);
 WEFT_API launch begin_launch(const char* what, const go_options& opts);
-WEFT_API void commit_launch(launch l, entry_fn entry) noexcept;
+WEFT_API WEFT_MAY_SWITCH void commit_launch(launch l, entry_fn entry) noexcept;
 WEFT_API void cancel_launch(launch l) noexcept;
-WEFT_API void launch_copy(const char* what, entry_fn entry, const void* closure, std::size_t bytes);
+WEFT_API WEFT_MAY_SWITCH void launch_copy(const char* what, entry_fn entry, const void* closure, std::size_t bytes);
 
 template <class F>
 constexpr void reject_empty(const F& f) {

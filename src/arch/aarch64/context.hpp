@@ -13,8 +13,9 @@ struct context {
 
 extern "C" void weft_context_entry() noexcept;
 
-// x29 cannot be named as clobbered, so it travels in the context; x18 belongs to the platform. `hint #36` is `bti j`,
-// a no-op where branch target identification is off. The jump goes through x16, which a `bti c` would accept as well.
+// x29 cannot be named as clobbered, so it travels in the context. x18, which some platforms keep for themselves, is an
+// ordinary register on Linux, and gcc does keep values in it. `hint #36` is `bti j`, a no-op where branch target
+// identification is off. The jump goes through x16, which a `bti c` would accept as well.
 [[gnu::always_inline]] inline void switch_context(context* from, const context* to) noexcept {
   register context* f asm("x0") = from;
   register const context* t asm("x1") = to;
@@ -32,7 +33,7 @@ extern "C" void weft_context_entry() noexcept;
       : "+r"(f), "+r"(t)
       :
       : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
-        "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "memory", "cc", "v0", "v1",
+        "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "memory", "cc", "v0", "v1",
         "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17",
         "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
 }

@@ -1,0 +1,54 @@
+// status_test.cpp: the table of a goroutine's steps says what the design says.
+#include "rt/status.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rt/wait_reason.hpp"
+
+namespace weft::rt {
+namespace {
+
+using enum g_status;
+
+constexpr g_status kAll[] = {idle, runnable, running, syscall, waiting, preempted, dead};
+
+TEST(g_status, exactly_these_steps_exist) {
+  const std::set<std::pair<g_status, g_status>> steps = {
+      {idle, runnable},    {idle, running},       {idle, dead},          {runnable, running},   {running, runnable},
+      {running, waiting},  {running, syscall},    {running, preempted},  {running, dead},       {syscall, running},
+      {syscall, runnable}, {syscall, waiting},    {waiting, runnable},   {waiting, running},    {preempted, runnable},
+      {preempted, running}, {dead, idle},
+  };
+  for (const g_status from : kAll) {
+    for (const g_status to : kAll) {
+      EXPECT_EQ(may_become(from, to), steps.contains({from, to})) << name_of(from) << " to " << name_of(to);
+    }
+  }
+}
+
+TEST(g_status, every_status_has_a_name_of_its_own) {
+  std::set<std::string_view> names;
+  for (const g_status s : kAll) {
+    EXPECT_FALSE(name_of(s).empty());
+    EXPECT_TRUE(names.insert(name_of(s)).second);
+  }
+  EXPECT_EQ(names.size(), kStatusCount);
+}
+
+TEST(g_status, the_trimming_mark_is_no_status) {
+  for (const g_status s : kAll) EXPECT_EQ(static_cast<std::uint32_t>(s) & kTrimming, 0u);
+}
+
+TEST(wait_reason, every_reason_to_wait_has_words) {
+  EXPECT_EQ(name_of(wait_reason::none), "");
+  EXPECT_EQ(name_of(wait_reason::event), "event wait");
+  EXPECT_EQ(name_of(wait_reason::wait_group), "wait_group wait");
+}
+
+}  // namespace
+}  // namespace weft::rt
