@@ -78,7 +78,7 @@ class join_cell final : public join_state<std::invoke_result_t<Call&>> {
   }
 
   // The goroutine's body. The closure and the goroutine's locals are gone before anyone can join.
-  void run() {
+  WEFT_FORCED_UNWIND void run() {
     try {
       this->fill(*call_);
     } catch (goroutine_unwind&) {

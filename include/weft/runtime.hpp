@@ -67,7 +67,7 @@ struct main_of final : main_call {
   F& function;
   explicit main_of(F& f) noexcept : function(f) { invoke = &main_of::call; }
 
-  static void call(main_call* self) {
+  WEFT_FORCED_UNWIND static void call(main_call* self) {
     auto& me = *static_cast<main_of*>(self);
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {

@@ -1,7 +1,7 @@
 // check.hpp: assertions about weft itself.
 //
 // WEFT_CHECK holds in debug builds (WEFT_DEBUG_CHECKS) and costs nothing in others; what a user can cause is never
-// guarded by it. The failure goes to a handler, since this layer knows no system calls; os/fatal.cpp installs it.
+// guarded by it. The failure goes to a handler, since this layer knows no system calls; sched/crash.cpp installs it.
 #pragma once
 
 namespace weft::base {

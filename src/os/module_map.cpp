@@ -1,6 +1,7 @@
 // module_map.cpp: see module_map.hpp.
 #include "os/module_map.hpp"
 
+#include <cstring>
 #include <span>
 
 #include "os/line_reader.hpp"
@@ -42,17 +43,29 @@ region parse(std::string_view line) noexcept {
   return r;
 }
 
+// A program linked for a fixed address counts from zero. The ELF header is mapped at the beginning of every module.
+bool is_at_fixed_address(std::uintptr_t base) noexcept {
+  constexpr std::size_t kTypeAt = 16;  // e_type
+  constexpr std::uint16_t kExecutable = 2;  // ET_EXEC
+  std::uint16_t type;
+  std::memcpy(&type, reinterpret_cast<const char*>(base) + kTypeAt, sizeof type);
+  return type == kExecutable;
+}
+
 }  // namespace
 
 void describe_address(text& out, const void* address) noexcept {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   char buffer[1024];
+  std::uintptr_t base = 0;  // where the module that is being listed begins
   raw_file maps("/proc/self/maps");
   line_reader lines(maps, std::span<char>(buffer));
   for (std::string_view line; maps.is_open() && lines.next(line);) {
     const region r = parse(line);
-    if (wanted < r.low || wanted >= r.high || r.path.empty()) continue;
-    out << r.path.substr(r.path.rfind('/') + 1) << '+' << hex{wanted - r.low + r.offset};
+    if (r.path.empty()) continue;
+    if (r.offset == 0) base = r.low;
+    if (wanted < r.low || wanted >= r.high) continue;
+    out << r.path.substr(r.path.rfind('/') + 1) << '+' << hex{wanted - (is_at_fixed_address(base) ? 0 : base)};
     return;
   }
   out << hex{wanted};

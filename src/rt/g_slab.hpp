@@ -1,6 +1,6 @@
 // g_slab.hpp: the memory of goroutines: type-stable, never given back, never from malloc.
 //
-// Chunks of 64 KiB are mapped as needed and linked, so that dumps and the deadlock report can walk over every G there
+// Chunks of 1 MiB are mapped as needed and linked, so that dumps and the deadlock report can walk over every G there
 // is: a G with goid 0 is nobody. Each P keeps some free ones; the rest lie in one list under a lock.
 #pragma once
 

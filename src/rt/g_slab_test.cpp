@@ -73,7 +73,8 @@ TEST(g_slab_race, threads_never_get_the_same_g) {
     threads.emplace_back([] {
       for (int i = 0; i < 2000; ++i) {
         const g_chain chain = take_free(1 + static_cast<std::uint32_t>(i % 5));
-        for (G* gp : members(chain)) gp->made_by = 1;  // ours: ThreadSanitizer would see another owner
+        for (G* gp : members(chain))
+          gp->made_by = 1;  // ours: ThreadSanitizer would see another owner
         put_free(chain);
       }
     });

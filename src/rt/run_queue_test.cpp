@@ -94,7 +94,8 @@ TEST(run_queue, a_steal_takes_half_and_each_is_in_exactly_one_place) {
     std::size_t nleft = 0;
     for (; item* const i = victim->pop(); ++nleft) ++i->taken;
     for (const auto& i : all) ASSERT_EQ(i.taken, 1) << "at level " << level;
-    ASSERT_TRUE(nstolen == level / 2 || nstolen == level / 2 + level % 2) << nstolen << " of " << level;
+    ASSERT_TRUE(nstolen == level / 2 || nstolen == level / 2 + level % 2)
+        << nstolen << " of " << level;
     ASSERT_EQ(nstolen + nleft, level);
   }
 }
@@ -179,7 +180,9 @@ void take_turns(int nthieves, std::size_t nitems) {
 
 TEST(run_queue_race, with_one_thief_every_item_is_taken_once) { take_turns<queue>(1, 100'000); }
 TEST(run_queue_race, with_three_thieves_every_item_is_taken_once) { take_turns<queue>(3, 100'000); }
-TEST(run_queue_race, in_a_tiny_ring_every_item_is_taken_once) { take_turns<small_queue>(2, 100'000); }
+TEST(run_queue_race, in_a_tiny_ring_every_item_is_taken_once) {
+  take_turns<small_queue>(2, 100'000);
+}
 
 // B003: one item, moved by its owner from the front to the ring and back without ever leaving the queue: nobody may see it empty.
 // An owner that takes and puts back does leave it, so the moves are those that keep it in: displacing.

@@ -15,18 +15,20 @@ namespace {
 
 using enum g_status;
 
-constexpr g_status kAll[] = {idle, runnable, running, syscall, waiting, preempted, dead};
+constexpr g_status kAll[] = {idle, runnable, running, syscall, waiting, preempted, dead, asleep};
 
 TEST(g_status, exactly_these_steps_exist) {
   const std::set<std::pair<g_status, g_status>> steps = {
-      {idle, runnable},    {idle, running},       {idle, dead},          {runnable, running},   {running, runnable},
-      {running, waiting},  {running, syscall},    {running, preempted},  {running, dead},       {syscall, running},
-      {syscall, runnable}, {syscall, waiting},    {waiting, runnable},   {waiting, running},    {preempted, runnable},
+      {idle, runnable},     {idle, running},    {idle, dead},        {runnable, running},
+      {running, runnable},  {running, waiting}, {running, syscall},  {running, preempted},
+      {running, dead},      {syscall, running}, {syscall, runnable}, {syscall, waiting},
+      {waiting, runnable},  {running, asleep},  {asleep, running},   {preempted, runnable},
       {preempted, running}, {dead, idle},
   };
   for (const g_status from : kAll) {
     for (const g_status to : kAll) {
-      EXPECT_EQ(may_become(from, to), steps.contains({from, to})) << name_of(from) << " to " << name_of(to);
+      EXPECT_EQ(may_become(from, to), steps.contains({from, to}))
+          << name_of(from) << " to " << name_of(to);
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "sched/current.hpp"
 #include "sched/extras.hpp"
 #include <weft/error.hpp>
+#include <weft/go.hpp>
 
 namespace weft::sched {
 
@@ -20,6 +21,7 @@ namespace {
 std::atomic<int> crashing_tid{0};
 std::atomic<fatal_hook> hook{nullptr};
 std::terminate_handler terminate_before = nullptr;
+constexpr std::size_t kLongestName = 200;  // of what users wrote; longer is cut, so that the rest of the message is not
 
 const G* running_g() noexcept {
   M* const mp = current_m();
@@ -39,33 +41,25 @@ void on_fault(const os::fault_info& fault) {
   if (fault.address == nullptr) return;
   const stack::fault hit = stack::classify(fault.address);
   const G* const gp = running_g();
-  if (!hit.in_guard) return;
+  // A stray pointer into somebody else's guard is a fault like any other.
+  if (!hit.in_guard || gp == nullptr || gp->stack == nullptr || gp->stack->slot() != hit.slot) return;
   begin_crash();
   os::text t;
-  t << "weft: goroutine ";
-  if (gp != nullptr) {
-    t << gp->goid.load(std::memory_order_relaxed);
-  } else {
-    t << '?';
-  }
-  t << " stack exceeds " << hit.usable << "-byte limit\n";
-  t << "weft: sp guard hit at " << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
+  t << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed) << " stack exceeds " << hit.usable
+    << "-byte limit\n";
+  t << "weft: stack overflow: guard hit at " << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
     << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes)} << ", "
     << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes + hit.usable)} << "], pc ";
   os::describe_address(t, fault.pc);
-  t << "\nfatal error: stack overflow\n\n";
-  if (gp != nullptr) {
-    describe(t, gp);
-    t << " [running]:\n";
-  }
+  t << "\n\n";
+  describe(t, gp);
+  t << " [running]:\n";
   say(t.view());
   print_backtrace();
-  if (gp != nullptr) {
-    t.clear();
-    describe_origin(t, gp);
-    t << "\na larger stack helps: weft::go({.stack_size = ...}, f) or options::stack_size\n";
-    say(t.view());
-  }
+  t.clear();
+  describe_origin(t, gp);
+  t << "\na larger stack helps: weft::go({.stack_size = ...}, f) or options::stack_size\n";
+  say(t.view());
   if (const fatal_hook h = hook.load(std::memory_order_acquire)) h("stack overflow");
   os::die_of_abort();
 }
@@ -74,6 +68,17 @@ void on_terminate() {
   const G* const gp = running_g();
   if (gp != nullptr && gp->is_exiting) {
     misuse("exit_goroutine() met a noexcept function (or a destructor that threw) on its way out,");
+  }
+  if (gp != nullptr) begin_crash();
+  if (gp != nullptr && !was_panic_printed) {
+    os::text t;
+    t << "weft: std::terminate was called in ";
+    describe(t, gp);
+    t << " (";
+    describe_origin(t, gp);
+    t << ")\n";
+    say(t.view());
+    print_backtrace();
   }
   if (terminate_before != nullptr) terminate_before();
   os::die_of_abort();
@@ -104,10 +109,20 @@ bool print_frame(const void* pc, void* arg) {
 
 }  // namespace
 
-void begin_crash() noexcept {
+bool was_panic_printed = false;
+
+bool try_begin_crash() noexcept {
   int nobody = 0;
   const int me = os::thread_id();
-  if (crashing_tid.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me) return;
+  return crashing_tid.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me;
+}
+
+void begin_crash() noexcept {
+  if (try_begin_crash()) return;
+  // The one who crashes may still need a P, for the what() of its exception: ours must not be held meanwhile.
+  if (M* const mp = current_m(); mp != nullptr && mp->curg() != nullptr && !mp->detach.is_inside()) {
+    weft::detail::begin_blocking();
+  }
   os::note never;
   for (;;) never.sleep();
 }
@@ -124,11 +139,16 @@ void describe(os::text& out, const G* gp) noexcept {
   } else {
     out << "goroutine " << id;
   }
-  if (gp->extras != nullptr && !gp->extras->name.empty()) out << " \"" << gp->extras->name << '"';
+  if (gp->extras != nullptr && !gp->extras->name.empty()) {
+    out << " \"" << std::string_view(gp->extras->name).substr(0, kLongestName) << '"';
+  }
 }
 
 void describe_origin(os::text& out, const G* gp) noexcept {
-  if (gp->made_at == nullptr) return;
+  if (gp->made_at == nullptr) {
+    out << "the main goroutine";
+    return;
+  }
   out << "made at ";
   os::describe_address(out, static_cast<const char*>(gp->made_at) - 1);
   if (gp->made_by != 0) out << " by goroutine " << gp->made_by;

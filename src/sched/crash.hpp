@@ -21,11 +21,15 @@ namespace weft::sched {
 
 // Only the first thread that calls it goes on.
 void begin_crash() noexcept;
+bool try_begin_crash() noexcept;  // false: somebody else crashes
 [[noreturn]] void end_crash(std::string_view first_line) noexcept;
 
 // `goroutine 7 "reader"`, and where it was made.
 void describe(os::text& out, const G* gp) noexcept;
 void describe_origin(os::text& out, const G* gp) noexcept;
+
+// The report of an uncaught exception has been printed: std::terminate() need not name the goroutine again.
+extern bool was_panic_printed;
 
 // One line per frame of this stack, from here down.
 void print_backtrace() noexcept;

@@ -57,13 +57,14 @@ void print_one(G* gp, void*) {
 }
 
 [[noreturn]] void report() noexcept {
-  begin_crash();
   const bool is_nobody_left = sched.has_main_exited.load(std::memory_order_relaxed) && live_goroutines() == 0;
   const std::string_view message = is_nobody_left
                                        ? "no goroutines (main called Goexit) - deadlock!"
                                        : "all goroutines are asleep - deadlock!";
   os::text t;
   t << "fatal error: " << message << "\n\n";
+  // Somebody may be in the middle of a crash report and wait in his exception's what(): then this is how it ends.
+  try_begin_crash();
   os::write_all(os::kStderr, t.view());
   rt::for_each_g(&print_one, nullptr);
   end_crash(message);
@@ -76,6 +77,8 @@ bool check_deadlock() noexcept {
   {
     locked l;
     if (!is_asleep_locked() || is_anybody_else_locked()) return true;
+    // If the runtime began to end meanwhile, the helpers may be gone already and the count was one short.
+    if (sched.is_quitting.load(std::memory_order_seq_cst)) return true;
   }
   report();  // L is free: the report must not hang on it
 }

@@ -96,7 +96,8 @@ G* find_runnable(M* mp) noexcept {
       if (end_spinning(mp)) wake_one();
       return gp;
     }
-    if (end_spinning(mp) && anything_queued() && regain_p(mp)) continue;
+    end_spinning(mp);
+    if (anything_queued() && regain_p(mp)) continue;  // [idle.no_lost_wake]
     if (!stop_m(mp)) return nullptr;
   }
 }

@@ -2,6 +2,7 @@
 #include "sched/foreign.hpp"
 
 #include <new>
+#include <utility>
 
 #include "rt/g_slab.hpp"
 #include "sched/crash.hpp"
@@ -12,16 +13,20 @@ namespace weft::sched {
 
 namespace {
 
-// Returns the proxy when the thread ends, after the thread's own thread_locals that used it before were destroyed or not: if
-// one of those calls in again it gets a new proxy.
+// Apart from its owner and trivially destroyed, so that it can still be read and written when the owner is gone: a thread_local that
+// is destroyed later may call in again, and gets a new proxy, which then belongs to nobody and stays.
+constinit thread_local G* this_proxy = nullptr;
+
+// Returns the proxy when the thread ends.
 struct proxy_owner {
-  G* proxy = nullptr;
+  bool is_needed = false;
   ~proxy_owner();
 };
 
 thread_local proxy_owner owner;
 
 proxy_owner::~proxy_owner() {
+  G* const proxy = std::exchange(this_proxy, nullptr);
   if (proxy == nullptr) return;
   end_locals(proxy);
   free_extras(proxy);
@@ -31,16 +36,15 @@ proxy_owner::~proxy_owner() {
   proxy->become(g_status::dead);
   proxy->link = nullptr;
   rt::put_free({proxy, 1});
-  proxy = nullptr;
 }
 
 }  // namespace
 
-// Never inlined: the address of `owner` belongs to this thread.
+// Never inlined: the addresses of thread-locals belong to this thread.
 [[gnu::noinline]] G* foreign_g() noexcept {
-  if (owner.proxy != nullptr) return owner.proxy;
+  if (this_proxy != nullptr) return this_proxy;
   G* const proxy = rt::take_free(1).first;
-  if (proxy == nullptr) fatal("out of memory for a thread that calls into weft");
+  if (proxy == nullptr) fatal("weft: out of memory for a thread that calls into weft");
   proxy->link = nullptr;
   proxy->become(g_status::idle);
   proxy->is_proxy = true;
@@ -49,7 +53,8 @@ proxy_owner::~proxy_owner() {
                     std::memory_order_relaxed);
   ::new (proxy->closure) os::note;
   proxy->become(g_status::running);
-  owner.proxy = proxy;
+  this_proxy = proxy;
+  owner.is_needed = true;  // registers its destructor
   return proxy;
 }
 

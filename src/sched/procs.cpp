@@ -45,7 +45,7 @@ P* take_idle_spinning_locked() noexcept {
 
 void attach_locked(P* pp, M* mp) noexcept {
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");
-  pp->m.store(mp, std::memory_order_relaxed);
+  pp->m.store(mp, std::memory_order_release);  // requesters go from the P to its M
   pp->status.store(p_status::running, std::memory_order_relaxed);
   mp->p.store(pp, std::memory_order_relaxed);  // visible with the next line
   mp->detach.attach();

@@ -14,24 +14,22 @@ void publish_size_locked() noexcept {
   sched.nrunq.store(static_cast<std::uint32_t>(sched.runq.size()), std::memory_order_seq_cst);
 }
 
-// Half of the ring and gp. False: a thief made room, so gp fits after all.
-bool spill(P* pp, G* gp) noexcept {
+// The older half of the ring, unless a thief made room.
+void spill(P* pp) noexcept {
   G* half[rt::run_queue::kSpill];
-  if (!pp->queue.spill_half(half)) return false;
+  if (!pp->queue.spill_half(half)) return;
   rt::g_queue batch;  // linked up before L is taken
   for (G* each : half) batch.push_back(each);
-  batch.push_back(gp);
   locked l;
   sched.runq.splice_back(batch);
   publish_size_locked();
-  return true;
 }
 
 }  // namespace
 
 void put_local_slow(P* pp, G* gp) noexcept {
   do {
-    if (spill(pp, gp)) return;
+    spill(pp);
   } while (!pp->queue.push(gp));
 }
 

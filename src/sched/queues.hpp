@@ -5,7 +5,8 @@
 
 namespace weft::sched {
 
-// The ring is full: half of it moves to the global queue with gp, unless a thief has made room.
+// The ring is full: half of it moves to the global queue. gp stays here: were it one that yields, it would have to wait for all that
+// it queued itself.
 void put_local_slow(P* pp, G* gp) noexcept;
 
 // At the end of pp's queue. Holder of pp only.

@@ -83,7 +83,7 @@ unsigned configure(const options& opts) {
 // The stack layer keeps ready stacks of one size, that of the first runtime; another size is had one by one.
 void choose_stack_size() noexcept {
   const std::size_t wanted = sched.set.stack_size;
-  stack::init(wanted);
+  stack::init(wanted, sched.set.debug.guard);
   sched.set.stack_bits = wanted == 0 ? 0 : slot_bits_for(wanted);
 }
 

@@ -81,6 +81,8 @@ void free_g(P* pp, G* gp) noexcept {
   gp->goid.store(0, std::memory_order_relaxed);
   gp->m.store(nullptr, std::memory_order_relaxed);
   gp->bound_m = nullptr;
+  gp->made_at = nullptr;
+  gp->made_by = 0;
   gp->why = wait_reason::none;
   gp->nlocks = 0;
   gp->stack_bits = 0;

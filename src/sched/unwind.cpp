@@ -25,11 +25,12 @@ namespace weft::sched {
 
 namespace {
 
-void print_panic(std::string_view type, std::string_view what) noexcept {
+constexpr std::size_t kLongestType = 500;
+
+// Everything that needs nothing from the user comes first: what() may throw, wait, or never return.
+void print_panic(std::string_view type) noexcept {
   os::text t;
-  t << "panic: uncaught exception " << type;
-  if (!what.empty()) t << ": " << what;
-  t << "\n\n";
+  t << "panic: uncaught exception " << type.substr(0, kLongestType) << "\n\n";
   const G* const gp = current_m()->curg();
   describe(t, gp);
   t << " [running]:\n";
@@ -41,7 +42,14 @@ void print_panic(std::string_view type, std::string_view what) noexcept {
   os::write_all(os::kStderr, t.view());
 }
 
-// what() is the user's: it may throw as well.
+void print_what(std::string_view what) noexcept {
+  os::text t;
+  t << "what(): ";
+  os::write_all(os::kStderr, t.view());
+  os::write_all(os::kStderr, what);
+  os::write_all(os::kStderr, "\n");
+}
+
 std::string_view what_of_current() noexcept {
   try {
     throw;
@@ -64,7 +72,9 @@ std::string_view what_of_current() noexcept {
   const std::type_info* const type = abi::__cxa_current_exception_type();
   int status = -1;
   char* const readable = type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr;
-  print_panic(readable != nullptr ? readable : type != nullptr ? type->name() : "of a foreign kind", what_of_current());
+  print_panic(readable != nullptr ? readable : type != nullptr ? type->name() : "of a foreign kind");
+  was_panic_printed = true;
+  if (const std::string_view what = what_of_current(); !what.empty()) print_what(what);
   std::terminate();
 }
 

@@ -22,8 +22,9 @@ struct guard_result {
   reason why;
 };
 
-// Finds out what the kernel can do and reads vm.max_map_count. Once, from init().
-void choose_guard_mode() noexcept;
+// Finds out what the kernel can do and reads vm.max_map_count. Once, from init(). What is wished for and cannot be had is not
+// insisted on: mprotect always works.
+void choose_guard_mode(os::guard_choice wish) noexcept;
 
 // Makes the lowest kGuardBytes of the slot fault. Thread safe. Once per slot; after an error it may be tried again.
 guard_result install_guard(std::byte* slot) noexcept;

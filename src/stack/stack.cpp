@@ -104,11 +104,11 @@ std::size_t cool(chain batch, unsigned slot_bits) noexcept {
 
 }  // namespace
 
-int init(std::size_t wanted) noexcept {
+int init(std::size_t wanted, os::guard_choice guard) noexcept {
   if (wanted > kMaxBytes) return EINVAL;
   const guard_of held(lock);
   if (default_bits.load(std::memory_order_relaxed) != 0) return 0;  // written under this lock only
-  choose_guard_mode();
+  choose_guard_mode(guard);
   default_bits.store(slot_bits_for(wanted != 0 ? wanted : build_default_bytes()),
                      std::memory_order_release);  // [stack.init]
   return 0;
@@ -190,6 +190,7 @@ std::size_t trim(head* stack, const void* sp) noexcept {
   if (keep_from <= lo) return 0;
   const std::size_t bytes = keep_from - lo;
   const std::size_t resident = os::resident(stack->lo, bytes);
+  if (resident == 0) return 0;  // the usual goroutine never went deep: a look is cheaper than giving nothing back
   return os::discard(stack->lo, bytes) == 0 ? resident : 0;
 }
 

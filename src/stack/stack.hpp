@@ -23,6 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "os/environment.hpp"
+
 namespace weft::stack {
 
 inline constexpr std::size_t kGuardBytes = std::size_t{64} * 1024;
@@ -76,7 +78,7 @@ const char* explain(reason why) noexcept;
 // Chooses the kind of guard and the default class. The first call decides; later ones change nothing and return 0.
 // 0 asks for what suits this build: kDefaultBytes, or more where frames are larger (sanitizers, no optimisation).
 // Returns EINVAL for more than kMaxBytes and then has done nothing. Called by the others with 0 when nobody did.
-int init(std::size_t default_bytes) noexcept;
+int init(std::size_t default_bytes, os::guard_choice guard = os::guard_choice::automatic) noexcept;
 std::size_t default_bytes() noexcept;
 
 // A stack of at least `bytes`, from the pool of its class or newly carved. Thread safe.

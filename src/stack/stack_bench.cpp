@@ -1,93 +1,44 @@
-// stack_bench.cpp: what a stack costs. Prints one line per figure; not a test.
+// stack_bench.cpp: what a stack costs.
 //
-// carve is the worst case: a stack never used before (lock, guard, page fault of its top page). recycle is the usual one.
-
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+// recycle is the usual case: a goroutine ends and the next one begins on the same P. pool is what a P pays that has none left.
+#include <benchmark/benchmark.h>
 
 #include "stack/stack.hpp"
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
+using namespace weft;
 
-template <class F>
-void report(const char* what, std::size_t n, F&& f) {
-  const auto start = clock_type::now();
-  f();
-  const std::chrono::duration<double, std::nano> ns = clock_type::now() - start;
-  std::printf("stack %-28s %10zu times %9.1f ns each\n", what, n,
-              ns.count() / static_cast<double>(n));
+void recycle_through_the_cache(benchmark::State& state) {
+  stack::cache mine;
+  mine.push(stack::allocate(stack::default_bytes()).stack);
+  for (auto _ : state) {
+    stack::head* const s = mine.pop();
+    benchmark::DoNotOptimize(s);
+    mine.push(s);
+  }
+  mine.drain();
 }
+BENCHMARK(recycle_through_the_cache);
+
+void allocate_and_release_through_the_pool(benchmark::State& state) {
+  for (auto _ : state) {
+    stack::head* const s = stack::allocate(stack::default_bytes()).stack;
+    benchmark::DoNotOptimize(s);
+    stack::release(s);
+  }
+}
+BENCHMARK(allocate_and_release_through_the_pool);
+
+void scavenge_a_stack_and_use_it_again(benchmark::State& state) {
+  for (auto _ : state) {
+    stack::head* const s = stack::allocate(stack::default_bytes()).stack;
+    *(s->initial_sp() - 64) = std::byte{1};
+    stack::release(s);
+    stack::scavenge(1);
+    stack::scavenge(1);  // only what has lain there since the call before
+  }
+}
+BENCHMARK(scavenge_a_stack_and_use_it_again);
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  using namespace weft;
-  const std::size_t n = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 100'000;
-  stack::init(0);
-  stack::head* all = nullptr;
-  report("carve (guard, first page)", n, [&] {
-    for (std::size_t i = 0; i < n; ++i) {
-      const stack::result r = stack::allocate(stack::default_bytes());
-      if (r.stack == nullptr) {
-        std::fprintf(stderr, "stack %zu: %s\n", i, stack::explain(r.why));
-        std::exit(1);
-      }
-      r.stack->next = all;
-      all = r.stack;
-    }
-  });
-  report("release to the pool", n, [&] {
-    while (all != nullptr) {
-      stack::head* const next = all->next;
-      stack::release(all);
-      all = next;
-    }
-  });
-  report("allocate from the pool", n, [&] {
-    for (std::size_t i = 0; i < n; ++i) {
-      stack::head* const s = stack::allocate(stack::default_bytes()).stack;
-      s->next = all;
-      all = s;
-    }
-  });
-  stack::cache mine;
-  report("cache: push, spilling", n, [&] {
-    while (all != nullptr) {
-      stack::head* const next = all->next;
-      mine.push(all);
-      all = next;
-    }
-  });
-  report("cache: get, refilling", n, [&] {
-    for (std::size_t i = 0; i < n; ++i) {
-      stack::head* const s = mine.get().stack;
-      s->next = all;
-      all = s;
-    }
-  });
-  report("cache: recycle one", 10'000'000, [&] {
-    stack::head* const rest = all->next;  // push() uses the link
-    for (int i = 0; i < 10'000'000; ++i) {
-      mine.push(all);
-      all = mine.pop();
-    }
-    all->next = rest;
-  });
-  report("trim (nothing to give back)", n, [&] {
-    for (stack::head* s = all; s != nullptr; s = s->next) stack::trim(s, s->initial_sp());
-  });
-  while (all != nullptr) {
-    stack::head* const next = all->next;
-    stack::release(all);
-    all = next;
-  }
-  stack::scavenge(0);
-  report("scavenge", n, [&] { stack::scavenge(n); });
-  const stack::totals t = stack::stats();
-  std::printf("stack guards by %s, %zu carved, %zu warm, %zu cold, %zu segments\n", t.guard_kind,
-              t.ncarved, t.nfree_warm, t.nfree_cold, t.nsegments);
-  return 0;
-}

@@ -39,7 +39,8 @@ TEST(event_core, a_record_is_not_read_after_its_owner_was_woken) {
   for (auto& each : r) core::push(state, &each);
   int n = 0;
   core::set(state, [&](int* w) {
-    r[*w] = {nullptr, reinterpret_cast<core::record*>(0x10)};  // its owner has gone on and uses the memory
+    r[*w] = {nullptr,
+             reinterpret_cast<core::record*>(0x10)};  // its owner has gone on and uses the memory
     ++n;
   });
   EXPECT_EQ(n, 3);
@@ -63,11 +64,22 @@ TEST(event_core, reset_unsets_and_leaves_those_who_wait) {
 
 TEST(event_core, whoever_of_detach_and_set_comes_second_is_told) {
   core::word state{core::kUnset};
-  EXPECT_TRUE(core::detach(state));
+  EXPECT_FALSE(core::detach(state));
   EXPECT_FALSE(core::set(state, [](int*) { FAIL() << "nobody waits"; })) << "the setter frees";
   core::word other{core::kUnset};
   EXPECT_TRUE(core::set(other, [](int*) {}));
-  EXPECT_FALSE(core::detach(other)) << "the detacher frees";
+  EXPECT_TRUE(core::detach(other)) << "the detacher frees";
+}
+
+TEST(event_core, detach_leaves_those_who_wait) {
+  core::word state{core::kUnset};
+  int who = 1;
+  core::record r{&who, nullptr};
+  ASSERT_TRUE(core::push(state, &r));
+  EXPECT_FALSE(core::detach(state));
+  int woken = 0;
+  EXPECT_TRUE(core::set(state, [&](int*) { ++woken; }));
+  EXPECT_EQ(woken, 1);
 }
 
 TEST(event_core_race, each_waiter_is_refused_or_woken_exactly_once) {

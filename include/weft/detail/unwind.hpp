@@ -10,4 +10,7 @@ namespace weft::inline v1::detail {
 
 using goroutine_unwind = abi::__forced_unwind;
 
+// On functions that catch it: a forced unwind has no object, so the reference binds to nothing, which UBSan would report.
+#define WEFT_FORCED_UNWIND __attribute__((no_sanitize("null")))
+
 }  // namespace weft::inline v1::detail

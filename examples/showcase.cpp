@@ -1,0 +1,243 @@
+// showcase.cpp: what weft does, shown and checked. `make demo` builds and runs it.
+//
+// Every section prints what happened and checks it; the exit code is 0 only if every check held.
+// Figures are of this run, on this machine; for figures to compare with there is `make bench`.
+#include "showcase.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <weft/weft.hpp>
+
+namespace {
+
+using showcase::check, showcase::kIsInstrumented, showcase::line, showcase::memory_bytes,
+    showcase::row, showcase::section, showcase::stopwatch;
+
+constexpr int kMany = kIsInstrumented ? 2'000 : 100'000;
+constexpr int kMillion = kIsInstrumented ? 10'000 : 1'000'000;
+
+void many_goroutines() {
+  section("Many goroutines: start them, collect what they return");
+  const double before = memory_bytes();
+  const stopwatch watch;
+  std::vector<weft::join_handle<std::int64_t>> handles;
+  handles.reserve(kMany);
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    handles.push_back(weft::spawn([i] {
+      weft::yield();
+      return i;
+    }));
+  }
+  std::int64_t sum = 0;
+  for (auto& h : handles) sum += h.join();
+  line("%d goroutines started, switched and joined in %.0f ms: %.2f us each", kMany, watch.ms(),
+       1000 * watch.ms() / kMany);
+  line("memory grew by %.1f MiB meanwhile; %zu stacks served them all",
+       (memory_bytes() - before) / (1 << 20), weft::stats().stacks);
+  check(sum == std::int64_t{kMany} * (kMany - 1) / 2, "each returned its own number");
+}
+
+bool is_prime(std::uint32_t n) {
+  if (n < 4) return n >= 2;
+  if (n % 2 == 0) return false;
+  for (std::uint32_t d = 3; d * d <= n; d += 2) {
+    if (n % d == 0) return false;
+  }
+  return true;
+}
+
+void every_processor() {
+  section("Every processor: primes below 2,000,000, in 200 goroutines");
+  constexpr std::uint32_t kLimit = 2'000'000, kPieces = 200, kPiece = kLimit / kPieces;
+  std::mutex lock;  // held for a moment and never across a switch, so a plain one will do
+  std::map<int, int> pieces_by_thread;
+  std::atomic<int> nprimes{0};
+  const std::uint64_t steals_before = weft::stats().steals;
+  const stopwatch watch;
+  weft::wait_group done;
+  for (std::uint32_t piece = 0; piece < kPieces; ++piece) {
+    done.go([&, piece] {
+      int found = 0;
+      for (std::uint32_t n = piece * kPiece; n < (piece + 1) * kPiece; ++n) found += is_prime(n);
+      nprimes += found;
+      std::lock_guard hold(lock);
+      ++pieces_by_thread[::gettid()];
+    });
+  }
+  done.wait();
+  line("%d primes in %.0f ms on %u processors, %llu steals", nprimes.load(), watch.ms(),
+       weft::max_procs(), static_cast<unsigned long long>(weft::stats().steals - steals_before));
+  for (const auto& [thread, n] : pieces_by_thread) {
+    line("thread %-8d %3d pieces  %s", thread, n,
+         std::string(static_cast<std::size_t>(n) / 4, '#').c_str());
+  }
+  check(nprimes == 148'933, "the count is right");
+}
+
+void blocking_calls() {
+  section("Blocking calls do not stop the others, even on one processor");
+  constexpr int kStuck = 20;
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0) return check(false, "a pipe");
+  const unsigned before = weft::max_procs(1);
+  const stopwatch watch;
+  std::atomic<int> nquick{0}, nback{0};
+  weft::wait_group stuck, quick;
+  for (int i = 0; i < kStuck; ++i) {
+    stuck.go([&] {
+      char byte;
+      const auto n = weft::blocking([&] { return ::read(pipe_ends[0], &byte, 1); });
+      if (n == 0) ++nback;
+    });
+  }
+  for (int i = 0; i < 1000; ++i) quick.go([&] { ++nquick; });
+  quick.wait();
+  line("%d goroutines sit in read(2) on an empty pipe, a thread each", kStuck);
+  line("1,000 others, started after them, were done after %.1f ms", watch.ms());
+  check(nquick == 1000 && nback == 0, "the others finished while all of those were stuck");
+  ::close(pipe_ends[1]);  // end of file for all of them
+  stuck.wait();
+  ::close(pipe_ends[0]);
+  check(nback == kStuck, "and they came back when the pipe was closed");
+  weft::max_procs(before);
+}
+
+void locked_thread() {
+  section("lock_os_thread: one goroutine, one thread, whatever the others do");
+  bool stayed = true;
+  auto locked = weft::spawn({.name = "gui"}, [&] {
+    weft::lock_os_thread();
+    const int thread = ::gettid();
+    for (int i = 0; i < 1000; ++i) {
+      weft::yield();
+      stayed &= thread == ::gettid();
+    }
+    weft::unlock_os_thread();
+    return weft::this_goroutine::name();
+  });
+  for (int i = 0; i < 1000; ++i) weft::spawn([] { weft::yield(); }).join();
+  const std::string name = locked.join();
+  line("goroutine \"%s\" yielded 1,000 times", name.c_str());
+  check(stayed, "and was on its thread each time");
+}
+
+void live_max_procs() {
+  section("max_procs: changed while goroutines run");
+  std::atomic<bool> is_over{false};
+  std::atomic<std::uint64_t> nturns{0};
+  weft::wait_group busy;
+  for (int i = 0; i < 8; ++i) {
+    busy.go([&] {
+      for (; !is_over; ++nturns) weft::yield();
+    });
+  }
+  const unsigned before = weft::max_procs();
+  bool is_right = true;
+  for (const unsigned n : {1u, 4u, 2u, before}) {
+    const stopwatch watch;
+    weft::max_procs(n);
+    line("now %u, after %.0f us", weft::max_procs(), 1000 * watch.ms());
+    is_right &= weft::max_procs() == n;
+    for (const std::uint64_t seen = nturns; nturns < seen + 1000;) weft::yield();
+  }
+  is_over = true;
+  busy.wait();
+  check(is_right, "each number held, and the goroutines went on");
+}
+
+void a_million_queued() {
+  section("A million goroutines in the queue: no stack before the first step");
+  const unsigned before_procs = weft::max_procs(1);
+  weft::wait_group done;
+  const double before = memory_bytes();
+  const stopwatch watch;
+  std::thread starter([&] {
+    for (int i = 0; i < kMillion; ++i) done.go([] {});
+  });
+  starter
+      .join();  // without blocking(), on purpose: the only processor stays here, and nobody begins
+  const double each = (memory_bytes() - before) / kMillion;
+  const std::size_t nalive = weft::num_goroutines();
+  line("%d started by a plain thread in %.0f ms", kMillion, watch.ms());
+  line("%zu alive, %.0f bytes each", nalive, each);
+  weft::max_procs(before_procs);
+  done.wait();
+  line("all of them done after %.0f ms", watch.ms());
+  check(nalive > static_cast<std::size_t>(kMillion), "all were there at once");
+  if (!kIsInstrumented) check(each <= 256, "at most 256 bytes each");
+}
+
+void exceptions() {
+  section("Exceptions: from one goroutine to another, and across a switch");
+  auto failing = weft::spawn([]() -> int {
+    try {
+      throw std::out_of_range("no such page");
+    } catch (const std::exception&) {
+      weft::spawn([] { weft::yield(); }).join();  // others run while this exception is in flight
+      throw;
+    }
+  });
+  std::string message;
+  try {
+    failing.join();
+  } catch (const std::out_of_range& e) {
+    message = e.what();
+  }
+  line("join() rethrew std::out_of_range: %s", message.c_str());
+  check(message == "no such page", "same type, same words");
+}
+
+void show_stats() {
+  section("weft::stats()");
+  const stopwatch watch;  // whoever was joined may still be on the way out
+  while (weft::num_goroutines() > 1 && watch.ms() < 1000) weft::yield();
+  const weft::runtime_stats s = weft::stats();
+  row("processors", s.max_procs);
+  row("threads created", s.threads_created);
+  row("threads now", s.threads);
+  row("goroutines started", s.started);
+  row("goroutines alive", s.goroutines);
+  row("switches", s.switches);
+  row("  of these direct", s.direct_switches);
+  row("steals", s.steals);
+  row("wake-ups of threads", s.wakeups);
+  row("processors handed off", s.handoffs);
+  row("stops of the world", s.world_stops);
+  row("stacks", s.stacks);
+  line("%-28s %12s", "stack guards by", s.stack_guard);
+  check(s.goroutines == 1, "nobody is left but the main goroutine");
+}
+
+}  // namespace
+
+int main() {
+  using showcase::paint;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress is seen in a pipe as well
+  const stopwatch watch;
+  const int code = weft::run([] {
+    std::printf("%sweft %s%s on %u CPUs, %u processors\n", paint("\033[1m"), WEFT_VERSION_STRING,
+                paint("\033[0m"), weft::num_cpu(), weft::max_procs());
+    many_goroutines();
+    every_processor();
+    blocking_calls();
+    locked_thread();
+    live_max_procs();
+    a_million_queued();
+    exceptions();
+    show_stats();
+    return showcase::has_failed ? 1 : 0;
+  });
+  std::printf("\n%s%s in %.1f s%s\n", paint(code == 0 ? "\033[1;32m" : "\033[1;31m"),
+              code == 0 ? "Everything held," : "Something did not hold,", watch.ms() / 1000,
+              paint("\033[0m"));
+  return code;
+}

@@ -1,0 +1,12 @@
+// blocking() runs a function without arguments.
+// expect: no matching function|constraints
+#include <weft/weft.hpp>
+
+int f() {
+#if defined(WEFT_MUST_FAIL)
+  return weft::blocking([](int n) { return n; });
+}
+#else
+  return weft::blocking([] { return 1; });
+}
+#endif

@@ -1,0 +1,13 @@
+// One goroutine has one result: its handle cannot be copied.
+// expect: deleted|implicitly
+#include <weft/weft.hpp>
+
+void f(weft::join_handle<int>& h) {
+#if defined(WEFT_MUST_FAIL)
+  weft::join_handle<int> copy(h);
+  (void)copy.join();
+}
+#else
+  (void)h.join();
+}
+#endif

@@ -1,0 +1,14 @@
+// Nor can an event be moved.
+// expect: deleted
+#include <weft/weft.hpp>
+#include <utility>
+
+void f(weft::event& e) {
+#if defined(WEFT_MUST_FAIL)
+  weft::event moved(std::move(e));
+  moved.set();
+}
+#else
+  e.set();
+}
+#endif

@@ -1,0 +1,12 @@
+// The main goroutine takes no arguments.
+// expect: no matching function|constraints
+#include <weft/weft.hpp>
+
+int f() {
+#if defined(WEFT_MUST_FAIL)
+  return weft::run([](int) {});
+}
+#else
+  return weft::run([] {});
+}
+#endif
