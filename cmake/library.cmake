@@ -18,6 +18,11 @@ function(weft_make_library target kind)
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
     "$<INSTALL_INTERFACE:include>")
   target_compile_features(${target} PUBLIC cxx_std_20)
+  if(kind STREQUAL "SHARED")
+    # Symbols are looked up when the library is loaded: a look-up takes the dynamic linker's locks, and must not happen inside
+    # the runtime.
+    target_link_options(${target} PRIVATE LINKER:-z,now)
+  endif()
   target_link_libraries(${target} PUBLIC Threads::Threads weft_public_flags)
 endfunction()
 

@@ -139,7 +139,8 @@ class [[nodiscard]] join_handle {
 
   // Waits for the end and leaves the result where it is.
   WEFT_MAY_SWITCH void wait() {
-    if (!state_) throw std::logic_error("weft: join of a goroutine that was joined or detached before");
+    if (!state_)
+      throw std::logic_error("weft: join of a goroutine that was joined or detached before");
     state_->done.wait();
   }
 
@@ -160,7 +161,8 @@ template <class Call>
 class join_starter {
  public:
   template <class... Args>
-  explicit join_starter(Args&&... args) : cell_(std::make_unique<join_cell<Call>>(std::forward<Args>(args)...)) {}
+  explicit join_starter(Args&&... args)
+      : cell_(std::make_unique<join_cell<Call>>(std::forward<Args>(args)...)) {}
 
   join_cell<Call>* runner() const noexcept { return cell_.get(); }
   auto handle() noexcept { return join_handle<std::invoke_result_t<Call&>>(cell_.release()); }

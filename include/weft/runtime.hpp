@@ -23,9 +23,9 @@ namespace weft::inline v1 {
 // How to start. What is left at its default is filled from the environment (WEFT_MAXPROCS, WEFT_DEBUG;
 // WEFT_DEBUG=help lists every key), then from the machine.
 struct options {
-  unsigned max_procs = 0;           // processors that run goroutines; 0: the CPUs this process may use
-  std::size_t stack_size = 0;       // usable bytes of a goroutine's stack; 0: 192 KiB
-  unsigned max_threads = 0;         // more threads than this are a fatal error; 0: 10,000
+  unsigned max_procs = 0;      // processors that run goroutines; 0: the CPUs this process may use
+  std::size_t stack_size = 0;  // usable bytes of a goroutine's stack; 0: 192 KiB
+  unsigned max_threads = 0;    // more threads than this are a fatal error; 0: 10,000
   std::size_t main_stack_size = 0;  // of the main goroutine; 0: 8 MiB (address space, not memory)
   bool lock_main = false;           // keep the main goroutine on the thread that called run()
 };
@@ -34,21 +34,21 @@ struct options {
 struct runtime_stats {
   unsigned max_procs = 0;
   unsigned idle_procs = 0;
-  unsigned threads = 0;           // threads that run or may run goroutines
+  unsigned threads = 0;  // threads that run or may run goroutines
   unsigned idle_threads = 0;
   unsigned spinning_threads = 0;  // looking for work right now
   std::size_t goroutines = 0;     // that have not ended
   std::size_t global_queue = 0;
-  std::uint64_t started = 0;         // goroutines begun, ever
-  std::uint64_t switches = 0;        // goroutines resumed, ever
-  std::uint64_t direct_switches = 0; // of these, straight from another goroutine
-  std::uint64_t steals = 0;          // times a processor took work from another
-  std::uint64_t wakeups = 0;         // threads woken to look for work
-  std::uint64_t handoffs = 0;        // processors taken from blocked threads
+  std::uint64_t started = 0;          // goroutines begun, ever
+  std::uint64_t switches = 0;         // goroutines resumed, ever
+  std::uint64_t direct_switches = 0;  // of these, straight from another goroutine
+  std::uint64_t steals = 0;           // times a processor took work from another
+  std::uint64_t wakeups = 0;          // threads woken to look for work
+  std::uint64_t handoffs = 0;         // processors taken from blocked threads
   std::uint64_t world_stops = 0;
   std::uint64_t threads_created = 0;
-  std::size_t stacks = 0;            // stacks that exist, in use or kept for reuse
-  const char* stack_guard = "";      // "madvise" or "mprotect"
+  std::size_t stacks = 0;        // stacks that exist, in use or kept for reuse
+  const char* stack_guard = "";  // "madvise" or "mprotect"
 };
 
 namespace detail {

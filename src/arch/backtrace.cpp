@@ -14,11 +14,13 @@ struct walk {
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* p) {
   const auto* const w = static_cast<const walk*>(p);
-  int is_interrupted_here = 0;  // by a signal: the pc is the instruction itself, not the one after a call
+  int is_interrupted_here =
+      0;  // by a signal: the pc is the instruction itself, not the one after a call
   const auto pc = _Unwind_GetIPInfo(context, &is_interrupted_here);
   if (pc == 0) return _URC_END_OF_STACK;
   const auto inside = is_interrupted_here ? pc : pc - 1;
-  return w->visit(reinterpret_cast<const void*>(inside), w->arg) ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return w->visit(reinterpret_cast<const void*>(inside), w->arg) ? _URC_NO_REASON
+                                                                 : _URC_END_OF_STACK;
 }
 
 }  // namespace

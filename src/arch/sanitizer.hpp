@@ -65,7 +65,8 @@ inline void destroy_fiber([[maybe_unused]] fiber& f) noexcept {
 }
 
 // Right before the switch. `dies`: the stack we leave is never returned to.
-[[gnu::always_inline]] inline void start_switch([[maybe_unused]] fiber& from, [[maybe_unused]] const fiber& to,
+[[gnu::always_inline]] inline void start_switch([[maybe_unused]] fiber& from,
+                                                [[maybe_unused]] const fiber& to,
                                                 [[maybe_unused]] bool dies) noexcept {
 #if defined(WEFT_ASAN)
   __sanitizer_start_switch_fiber(dies ? nullptr : &from.fake_stack, to.low, to.size);
@@ -94,7 +95,8 @@ inline void destroy_fiber(fiber&) noexcept {}
 #endif
 
 // Memory that the leak checker must scan though no thread's stack or global holds it.
-inline void register_root([[maybe_unused]] const void* low, [[maybe_unused]] std::size_t size) noexcept {
+inline void register_root([[maybe_unused]] const void* low,
+                          [[maybe_unused]] std::size_t size) noexcept {
 #if defined(WEFT_ASAN)
   __lsan_register_root_region(low, size);
 #endif

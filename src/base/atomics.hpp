@@ -19,7 +19,8 @@ struct std_atomics {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");  // unlike `yield`, it does wait a little on the cores that matter
+    asm volatile("isb" ::
+                     : "memory");  // unlike `yield`, it does wait a little on the cores that matter
 #endif
   }
 };

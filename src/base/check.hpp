@@ -9,8 +9,9 @@ namespace weft::base {
 using check_handler = void (*)(const char* condition, const char* why, const char* file, int line);
 inline check_handler on_failed_check = nullptr;
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void check_failed(const char* condition, const char* why,
-                                                                const char* file, int line) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void check_failed(const char* condition,
+                                                                const char* why, const char* file,
+                                                                int line) {
   if (on_failed_check) on_failed_check(condition, why, file, line);
   __builtin_trap();
 }

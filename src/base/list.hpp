@@ -14,7 +14,7 @@
 
 namespace weft::base {
 
-template <class T, T* T::*Next>
+template <class T, T* T::* Next>
 class forward_queue {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
@@ -66,7 +66,7 @@ struct list_link {
   const void* owner = nullptr;  // the list it is in
 };
 
-template <class T, list_link<T> T::*Link>
+template <class T, list_link<T> T::* Link>
 class linked_list {
  public:
   linked_list() noexcept = default;

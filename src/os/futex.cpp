@@ -30,9 +30,9 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
     deadline.tv_nsec = static_cast<long>(deadline_ns % 1'000'000'000);
   }
   // WAIT_BITSET takes an absolute time; plain WAIT would take a relative one.
-  const long result = ::syscall(SYS_futex, address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
-                                deadline_ns == kNoDeadline ? nullptr : &deadline, nullptr,
-                                FUTEX_BITSET_MATCH_ANY);
+  const long result =
+      ::syscall(SYS_futex, address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
+                deadline_ns == kNoDeadline ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
   const bool timed_out = result == -1 && errno == ETIMEDOUT;
   errno = saved;
   return !timed_out;

@@ -24,8 +24,9 @@ class basic_lock {
 
   bool try_lock() noexcept {
     std::uint32_t seen = kFree;
-    return state_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
-                                          std::memory_order_relaxed);  // [lock]; failed: nothing read
+    return state_.compare_exchange_strong(
+        seen, kHeld, std::memory_order_acquire,
+        std::memory_order_relaxed);  // [lock]; failed: nothing read
   }
 
   void lock() noexcept {
@@ -33,7 +34,8 @@ class basic_lock {
   }
 
   void unlock() noexcept {
-    if (state_.exchange(kFree, std::memory_order_release) == kContended) A::wake(state_, 1);  // [lock]
+    if (state_.exchange(kFree, std::memory_order_release) == kContended)
+      A::wake(state_, 1);  // [lock]
   }
 
   // For assertions only: somebody holds it.
@@ -50,7 +52,8 @@ class basic_lock {
       A::pause();
       if (state_.load(std::memory_order_relaxed) == kFree && try_lock()) return;  // only a hint
     }
-    while (state_.exchange(kContended, std::memory_order_acquire) != kFree) A::wait(state_, kContended);  // [lock]
+    while (state_.exchange(kContended, std::memory_order_acquire) != kFree)
+      A::wait(state_, kContended);  // [lock]
   }
 
   typename A::template atomic<std::uint32_t> state_{kFree};

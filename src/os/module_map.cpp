@@ -45,7 +45,7 @@ region parse(std::string_view line) noexcept {
 
 // A program linked for a fixed address counts from zero. The ELF header is mapped at the beginning of every module.
 bool is_at_fixed_address(std::uintptr_t base) noexcept {
-  constexpr std::size_t kTypeAt = 16;  // e_type
+  constexpr std::size_t kTypeAt = 16;       // e_type
   constexpr std::uint16_t kExecutable = 2;  // ET_EXEC
   std::uint16_t type;
   std::memcpy(&type, reinterpret_cast<const char*>(base) + kTypeAt, sizeof type);
@@ -65,7 +65,8 @@ void describe_address(text& out, const void* address) noexcept {
     if (r.path.empty()) continue;
     if (r.offset == 0) base = r.low;
     if (wanted < r.low || wanted >= r.high) continue;
-    out << r.path.substr(r.path.rfind('/') + 1) << '+' << hex{wanted - (is_at_fixed_address(base) ? 0 : base)};
+    out << r.path.substr(r.path.rfind('/') + 1) << '+'
+        << hex{wanted - (is_at_fixed_address(base) ? 0 : base)};
     return;
   }
   out << hex{wanted};

@@ -43,7 +43,8 @@ class basic_note {
   }
 
   void wake() noexcept {
-    if (state_.exchange(kSet, std::memory_order_release) == kAsleep) A::wake(state_, 1);  // [note.wake]
+    if (state_.exchange(kSet, std::memory_order_release) == kAsleep)
+      A::wake(state_, 1);  // [note.wake]
   }
 
   // Forgets a wake-up. When nobody sleeps and nobody will wake: the note gets a new owner.

@@ -35,7 +35,7 @@ void chain(int number, siginfo_t* info, void* context) noexcept {
   if (before.sa_flags & SA_SIGINFO) {
     before.sa_sigaction(number, info, context);
   } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-    struct sigaction plain {};
+    struct sigaction plain{};
     plain.sa_handler = SIG_DFL;
     ::sigaction(number, &plain, nullptr);
     if (info->si_code <= 0) ::raise(number);  // sent by kill: returning would not bring it back
@@ -71,7 +71,7 @@ void leave_alternate_stack(void* memory) noexcept {
 void install_fault_handler(fault_handler handler) noexcept {
   if (on_fault != nullptr) return;
   on_fault = handler;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = &handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
@@ -80,7 +80,7 @@ void install_fault_handler(fault_handler handler) noexcept {
 }
 
 void die_of(int number) noexcept {
-  struct sigaction plain {};
+  struct sigaction plain{};
   plain.sa_handler = SIG_DFL;
   ::sigaction(number, &plain, nullptr);
   sigset_t only;

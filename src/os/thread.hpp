@@ -25,9 +25,9 @@ thread_result start_thread(const char* name, void (*body)(void*), void* arg) noe
 void join_thread(thread& t) noexcept;
 void detach_thread(thread& t) noexcept;
 
-int thread_id() noexcept;    // gettid
+int thread_id() noexcept;  // gettid
 int process_id() noexcept;
-void yield_cpu() noexcept;   // sched_yield
+void yield_cpu() noexcept;  // sched_yield
 
 // The signal mask with which the program's own threads run; those that run goroutines take it over.
 struct signal_mask {

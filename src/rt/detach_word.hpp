@@ -49,7 +49,8 @@ class basic_detach_word {
       inside_.store(1, std::memory_order_seq_cst);
       return word_.load(std::memory_order_seq_cst) == kOwn;  // [detach.attach]
     }
-    inside_.store(1, std::memory_order_relaxed);  // ordered before the load by the requester's heavy_barrier
+    inside_.store(
+        1, std::memory_order_relaxed);  // ordered before the load by the requester's heavy_barrier
     base::compiler_barrier();
     return word_.load(std::memory_order_acquire) == kOwn;  // [detach.attach]
   }
@@ -62,7 +63,7 @@ class basic_detach_word {
       if (seen == kOwn) return true;
       if (word_.compare_exchange_weak(seen, kOwn, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {  // [detach.exclusive]
-        attention_.store(1, std::memory_order_relaxed);  // read by ourselves
+        attention_.store(1, std::memory_order_relaxed);              // read by ourselves
         return true;
       }
     }
@@ -89,8 +90,9 @@ class basic_detach_word {
   // True: the P is the requester's.
   template <class Still>
   bool request_settle(std::uint32_t id, Still&& still_wanted) noexcept {
-    if (inside_.load(std::memory_order_seq_cst) != 0) {  // [detach.leave]; seq_cst for the M that enters with a fence
-      ask_attention();                                   // M looks at it on its way out
+    if (inside_.load(std::memory_order_seq_cst) !=
+        0) {            // [detach.leave]; seq_cst for the M that enters with a fence
+      ask_attention();  // M looks at it on its way out
       withdraw(id);
       return false;
     }
@@ -98,8 +100,9 @@ class basic_detach_word {
       withdraw(id);
       return false;
     }
-    return word_.compare_exchange_strong(id, kLost, std::memory_order_acq_rel,
-                                         std::memory_order_relaxed);  // [detach.exclusive]; failed: M kept it
+    return word_.compare_exchange_strong(
+        id, kLost, std::memory_order_acq_rel,
+        std::memory_order_relaxed);  // [detach.exclusive]; failed: M kept it
   }
 
   // Whoever has a P, under the scheduler lock: gives it to this M, which is LOST, or inside the runtime without a P.
@@ -118,11 +121,17 @@ class basic_detach_word {
   bool is_lost() const noexcept { return word_.load(std::memory_order_acquire) == kLost; }
   bool is_inside() const noexcept { return inside_.load(std::memory_order_relaxed) != 0; }
 
-  void ask_attention() noexcept { attention_.store(1, std::memory_order_release); }  // [detach.attention]
-  bool wants_attention() const noexcept { return attention_.load(std::memory_order_relaxed) != 0; }  // a hint
+  void ask_attention() noexcept {
+    attention_.store(1, std::memory_order_release);
+  }  // [detach.attention]
+  bool wants_attention() const noexcept {
+    return attention_.load(std::memory_order_relaxed) != 0;
+  }  // a hint
   bool take_attention() noexcept {
     if (attention_.load(std::memory_order_acquire) == 0) return false;  // [detach.attention]
-    attention_.store(0, std::memory_order_relaxed);  // M alone clears it; one set meanwhile is served with this one
+    attention_.store(
+        0,
+        std::memory_order_relaxed);  // M alone clears it; one set meanwhile is served with this one
     return true;
   }
 

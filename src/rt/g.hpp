@@ -31,12 +31,12 @@ struct g_locals;  // goroutine-local values (sched/locals.hpp)
 
 // Fields of a goroutine that has a stack, in that stack's top page.
 struct g_cold {
-  arch::exception_state exceptions;      // of this goroutine, while it does not run
-  const void* waits_on = nullptr;        // the object, while it waits
-  std::int64_t waits_since_ns = 0;       // by the coarse clock
-  M* last_m = nullptr;                   // kept in forced-migration mode only
-  bool was_trimmed = false;              // the scavenger has been here since it last ran
-  alignas(16) std::byte unwind[32];      // the exception object of exit_goroutine()
+  arch::exception_state exceptions;  // of this goroutine, while it does not run
+  const void* waits_on = nullptr;    // the object, while it waits
+  std::int64_t waits_since_ns = 0;   // by the coarse clock
+  M* last_m = nullptr;               // kept in forced-migration mode only
+  bool was_trimmed = false;          // the scavenger has been here since it last ran
+  alignas(16) std::byte unwind[32];  // the exception object of exit_goroutine()
   [[no_unique_address]] arch::fiber fiber;
 };
 
@@ -46,8 +46,8 @@ struct alignas(64) G {
   wait_reason why = wait_reason::none;
   bool has_exceptions = false;  // cold().exceptions must be restored
   bool is_proxy = false;
-  std::uint8_t nblocking = 0;   // depth of blocking()
-  G* link = nullptr;            // in a run queue, a batch or a free list
+  std::uint8_t nblocking = 0;  // depth of blocking()
+  G* link = nullptr;           // in a run queue, a batch or a free list
   arch::context context{};
   arch::fp_control fp{};
   stack::head* stack = nullptr;
@@ -61,10 +61,10 @@ struct alignas(64) G {
   std::uint64_t made_by = 0;           // goid
   g_extras* extras = nullptr;
   g_locals* locals = nullptr;
-  std::uint32_t epoch = 0;             // of the runtime it belongs to
-  std::uint16_t nlocks = 0;            // depth of lock_os_thread
-  bool is_exiting = false;             // exit_goroutine() is unwinding it
-  std::uint8_t stack_bits = 0;         // log2 of the stack it wants; 0: the default
+  std::uint32_t epoch = 0;      // of the runtime it belongs to
+  std::uint16_t nlocks = 0;     // depth of lock_os_thread
+  bool is_exiting = false;      // exit_goroutine() is unwinding it
+  std::uint8_t stack_bits = 0;  // log2 of the stack it wants; 0: the default
 
   // --- closure: the third line ---
   alignas(16) std::byte closure[64];

@@ -32,7 +32,7 @@ enum class departure : std::uint8_t {
   park,   // becomes waiting, then publish() makes it findable; false: it must not sleep after all
   yield,  // goes to the end of this P's queue
   yield_global,  // goes to the global queue
-  end,    // its stack and itself are free
+  end,           // its stack and itself are free
 };
 struct commit_step {
   departure kind = departure::none;
@@ -52,13 +52,13 @@ enum class m_wait : std::uint8_t {
 struct alignas(64) M {
   // --- every runtime call ---
   detach_word detach;
-  std::atomic<P*> p{nullptr};   // changes only inside the runtime, or by attach
+  std::atomic<P*> p{nullptr};        // changes only inside the runtime, or by attach
   std::atomic<G*> running{nullptr};  // the goroutine it runs (curg); null on g0
-  G* lockedg = nullptr;         // lock_os_thread
+  G* lockedg = nullptr;              // lock_os_thread
   commit_step commit;
   arch::exception_state* exceptions = nullptr;  // the thread's own words
   arch::context g0{};
-  arch::fp_control fp{};        // what the CPU's control words hold while a goroutine does not run
+  arch::fp_control fp{};  // what the CPU's control words hold while a goroutine does not run
 
   // --- scheduling ---
   std::atomic<bool> is_spinning{false};
@@ -104,7 +104,9 @@ struct alignas(64) M {
   // Its own writes; a requester may look, and finds out by its CAS whether it was current.
   G* curg() const noexcept { return running.load(std::memory_order_relaxed); }
   void set_curg(G* gp) noexcept { running.store(gp, std::memory_order_relaxed); }
-  P* proc() const noexcept { return p.load(std::memory_order_relaxed); }  // our own, or the caller asks under a request
+  P* proc() const noexcept {
+    return p.load(std::memory_order_relaxed);
+  }  // our own, or the caller asks under a request
 };
 
 }  // namespace weft::rt

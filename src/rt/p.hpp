@@ -36,12 +36,13 @@ struct alignas(64) P {
 
   std::atomic<std::uint32_t> schedtick{0};    // goroutines begun with a fresh slice
   std::atomic<std::uint32_t> syscalltick{0};  // blocking() calls begun
-  std::uint32_t direct_budget = 0;            // direct switches left before the scheduler must look round
-  std::uint32_t counted_budget = 0;           // what it was when the direct switches were last added up
-  G* picked = nullptr;                        // taken from a queue already, and to be run next
-  std::int32_t defer_trust = 0;               // how well deferring wake-ups has worked here (sched/wake.hpp)
-  std::atomic<std::uint32_t> deferral{0};     // odd: somebody waits at the front, and nobody was woken for it
-  std::atomic<bool> was_defer_wrong{false};   // sysmon or a thief found that one
+  std::uint32_t direct_budget = 0;   // direct switches left before the scheduler must look round
+  std::uint32_t counted_budget = 0;  // what it was when the direct switches were last added up
+  G* picked = nullptr;               // taken from a queue already, and to be run next
+  std::int32_t defer_trust = 0;      // how well deferring wake-ups has worked here (sched/wake.hpp)
+  std::atomic<std::uint32_t> deferral{
+      0};  // odd: somebody waits at the front, and nobody was woken for it
+  std::atomic<bool> was_defer_wrong{false};  // sysmon or a thief found that one
 
   G* free_first = nullptr;  // free goroutines
   std::uint32_t nfree = 0;

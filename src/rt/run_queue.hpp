@@ -60,7 +60,8 @@ class basic_run_queue {
     if (alone) {
       if (tail_.load(std::memory_order_relaxed) == head) return nullptr;  // the owner wrote it last
       T* const gp = slot(head).load(std::memory_order_relaxed);
-      head_.store(head + 1, std::memory_order_release);  // [runq.consume], by thieves that come later
+      head_.store(head + 1,
+                  std::memory_order_release);  // [runq.consume], by thieves that come later
       return gp;
     }
     for (;;) {
@@ -88,14 +89,16 @@ class basic_run_queue {
 
   // Takes the front, or null. Owner only; a thief may come between.
   T* take_next(bool alone = false) noexcept {
-    T* gp = next_.load(std::memory_order_relaxed);  // only a thief may change it, to null, and the CAS sees that
+    T* gp = next_.load(
+        std::memory_order_relaxed);  // only a thief may change it, to null, and the CAS sees that
     if (gp == nullptr) return nullptr;
     if (alone) {
       next_.store(nullptr, std::memory_order_relaxed);  // nobody else looks
       return gp;
     }
-    return next_.compare_exchange_strong(gp, nullptr, std::memory_order_acq_rel,
-                                         std::memory_order_relaxed)  // [runq.next]; failed: nothing taken
+    return next_.compare_exchange_strong(
+               gp, nullptr, std::memory_order_acq_rel,
+               std::memory_order_relaxed)  // [runq.next]; failed: nothing taken
                ? gp
                : nullptr;
   }
@@ -103,12 +106,14 @@ class basic_run_queue {
   // Takes the older half out of a full ring, into out[0..kSpill). False: thieves made room meanwhile. Owner only.
   bool spill_half(T** out) noexcept {
     std::uint32_t head = head_.load(std::memory_order_acquire);  // [runq.consume]
-    if (tail_.load(std::memory_order_relaxed) - head < Capacity) return false;  // the owner wrote it
+    if (tail_.load(std::memory_order_relaxed) - head < Capacity)
+      return false;  // the owner wrote it
     for (std::uint32_t i = 0; i < kSpill; ++i) {
       out[i] = slot(head + i).load(std::memory_order_relaxed);  // the owner wrote it
     }
-    return head_.compare_exchange_strong(head, head + kSpill, std::memory_order_acq_rel,
-                                         std::memory_order_relaxed);  // [runq.consume]; failed: caller pushes again
+    return head_.compare_exchange_strong(
+        head, head + kSpill, std::memory_order_acq_rel,
+        std::memory_order_relaxed);  // [runq.consume]; failed: caller pushes again
   }
 
   // Moves half of `victim` into this queue, which must be empty, and returns one of them to run now, or null.
@@ -138,7 +143,9 @@ class basic_run_queue {
     }
   }
 
-  bool has_next() const noexcept { return next_.load(std::memory_order_relaxed) != nullptr; }  // a hint
+  bool has_next() const noexcept {
+    return next_.load(std::memory_order_relaxed) != nullptr;
+  }  // a hint
 
   // Length of the ring; exact for the owner with no thief about, else a hint.
   std::uint32_t ring_size() const noexcept {
@@ -156,7 +163,8 @@ class basic_run_queue {
   std::uint32_t grab(basic_run_queue& victim, std::uint32_t tail) noexcept {
     std::uint32_t head = victim.head_.load(std::memory_order_acquire);  // [runq.consume]
     for (;;) {
-      const std::uint32_t victim_tail = victim.tail_.load(std::memory_order_acquire);  // [runq.publish]
+      const std::uint32_t victim_tail =
+          victim.tail_.load(std::memory_order_acquire);  // [runq.publish]
       std::uint32_t n = victim_tail - head;
       n -= n / 2;
       if (n == 0) return 0;
@@ -166,7 +174,8 @@ class basic_run_queue {
       }
       for (std::uint32_t i = 0; i < n; ++i) {
         // relaxed both: thrown away if the CAS fails, published by our tail_ if it does not
-        slot(tail + i).store(victim.slot(head + i).load(std::memory_order_relaxed), std::memory_order_relaxed);
+        slot(tail + i).store(victim.slot(head + i).load(std::memory_order_relaxed),
+                             std::memory_order_relaxed);
       }
       if (victim.head_.compare_exchange_strong(head, head + n, std::memory_order_acq_rel,
                                                std::memory_order_acquire)) {  // [runq.consume]

@@ -33,10 +33,13 @@ constexpr bool may_become(g_status from, g_status to) noexcept {
   using enum g_status;
   constexpr auto bit = [](g_status s) { return 1u << static_cast<unsigned>(s); };
   constexpr unsigned table[kStatusCount] = {
-      /* idle      */ bit(runnable) | bit(running) | bit(dead),  // started; a thread's proxy; never started
+      /* idle      */ bit(runnable) | bit(running) |
+          bit(dead),  // started; a thread's proxy; never started
       /* runnable  */ bit(running),
-      /* running   */ bit(runnable) | bit(waiting) | bit(syscall) | bit(preempted) | bit(dead) | bit(asleep),
-      /* syscall   */ bit(running) | bit(runnable) | bit(waiting),  // back; back without a P; parked inside f
+      /* running   */ bit(runnable) | bit(waiting) | bit(syscall) | bit(preempted) | bit(dead) |
+          bit(asleep),
+      /* syscall   */ bit(running) | bit(runnable) |
+          bit(waiting),  // back; back without a P; parked inside f
       /* waiting   */ bit(runnable),
       /* preempted */ bit(runnable) | bit(running),
       /* dead      */ bit(idle),

@@ -16,11 +16,16 @@ enum class wait_reason : std::uint8_t {
 
 constexpr std::string_view name_of(wait_reason r) noexcept {
   switch (r) {
-    case wait_reason::none: return "";
-    case wait_reason::event: return "event wait";
-    case wait_reason::join: return "join";
-    case wait_reason::wait_group: return "wait_group wait";
-    case wait_reason::main_goroutine: return "running main";
+    case wait_reason::none:
+      return "";
+    case wait_reason::event:
+      return "event wait";
+    case wait_reason::join:
+      return "join";
+    case wait_reason::wait_group:
+      return "wait_group wait";
+    case wait_reason::main_goroutine:
+      return "running main";
   }
   return "unknown";
 }

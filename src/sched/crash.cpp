@@ -4,6 +4,8 @@
 #include <atomic>
 #include <exception>
 
+#include <weft/error.hpp>
+#include <weft/go.hpp>
 #include "arch/backtrace.hpp"
 #include "base/check.hpp"
 #include "os/module_map.hpp"
@@ -11,8 +13,6 @@
 #include "os/thread.hpp"
 #include "sched/current.hpp"
 #include "sched/extras.hpp"
-#include <weft/error.hpp>
-#include <weft/go.hpp>
 
 namespace weft::sched {
 
@@ -21,7 +21,8 @@ namespace {
 std::atomic<int> crashing_tid{0};
 std::atomic<fatal_hook> hook{nullptr};
 std::terminate_handler terminate_before = nullptr;
-constexpr std::size_t kLongestName = 200;  // of what users wrote; longer is cut, so that the rest of the message is not
+constexpr std::size_t kLongestName =
+    200;  // of what users wrote; longer is cut, so that the rest of the message is not
 
 const G* running_g() noexcept {
   M* const mp = current_m();
@@ -32,7 +33,8 @@ void say(std::string_view line) noexcept { os::write_all(os::kStderr, line); }
 
 void fatal_check(const char* condition, const char* why, const char* file, int line) {
   os::text t;
-  t << "weft: internal check failed: " << why << " (" << condition << ") at " << file << ':' << line;
+  t << "weft: internal check failed: " << why << " (" << condition << ") at " << file << ':'
+    << line;
   fatal(t.view());
 }
 
@@ -42,14 +44,17 @@ void on_fault(const os::fault_info& fault) {
   const stack::fault hit = stack::classify(fault.address);
   const G* const gp = running_g();
   // A stray pointer into somebody else's guard is a fault like any other.
-  if (!hit.in_guard || gp == nullptr || gp->stack == nullptr || gp->stack->slot() != hit.slot) return;
+  if (!hit.in_guard || gp == nullptr || gp->stack == nullptr || gp->stack->slot() != hit.slot)
+    return;
   begin_crash();
   os::text t;
-  t << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed) << " stack exceeds " << hit.usable
-    << "-byte limit\n";
-  t << "weft: stack overflow: guard hit at " << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
+  t << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed) << " stack exceeds "
+    << hit.usable << "-byte limit\n";
+  t << "weft: stack overflow: guard hit at "
+    << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
     << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes)} << ", "
-    << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes + hit.usable)} << "], pc ";
+    << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes + hit.usable)}
+    << "], pc ";
   os::describe_address(t, fault.pc);
   t << "\n\n";
   describe(t, gp);
@@ -72,7 +77,7 @@ void on_terminate() {
   if (gp != nullptr) begin_crash();
   if (gp != nullptr && !was_panic_printed) {
     os::text t;
-    t << "weft: std::terminate was called in ";
+    t << "\nweft: std::terminate was called in ";
     describe(t, gp);
     t << " (";
     describe_origin(t, gp);
@@ -88,7 +93,8 @@ void on_terminate() {
 void on_fork() {
   if (sched.now.load(std::memory_order_relaxed) == phase::stopped) return;
   sched.now.store(phase::forked, std::memory_order_relaxed);
-  if (M* const mp = current_m()) mp->detach.lose();  // its next call takes the slow way and finds out
+  if (M* const mp = current_m())
+    mp->detach.lose();  // its next call takes the slow way and finds out
 }
 
 constexpr int kMaxFrames = 100;
@@ -114,13 +120,15 @@ bool was_panic_printed = false;
 bool try_begin_crash() noexcept {
   int nobody = 0;
   const int me = os::thread_id();
-  return crashing_tid.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me;
+  return crashing_tid.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) ||
+         nobody == me;
 }
 
 void begin_crash() noexcept {
   if (try_begin_crash()) return;
   // The one who crashes may still need a P, for the what() of its exception: ours must not be held meanwhile.
-  if (M* const mp = current_m(); mp != nullptr && mp->curg() != nullptr && !mp->detach.is_inside()) {
+  if (M* const mp = current_m();
+      mp != nullptr && mp->curg() != nullptr && !mp->detach.is_inside()) {
     weft::detail::begin_blocking();
   }
   os::note never;
@@ -189,7 +197,9 @@ void fatal_no_stack(G* gp, const stack::result& why) noexcept {
 }
 
 void fatal_forked() noexcept {
-  fatal("weft: called in the child of a fork; its scheduler threads exist only in the parent (a child may call exec or _exit)");
+  fatal(
+      "weft: called in the child of a fork; its scheduler threads exist only in the parent (a "
+      "child may call exec or _exit)");
 }
 
 void print_backtrace() noexcept {
@@ -212,6 +222,8 @@ void install_crash_handlers() noexcept {
 
 namespace weft::inline v1 {
 
-fatal_hook on_fatal(fatal_hook h) noexcept { return sched::hook.exchange(h, std::memory_order_acq_rel); }
+fatal_hook on_fatal(fatal_hook h) noexcept {
+  return sched::hook.exchange(h, std::memory_order_acq_rel);
+}
 
 }  // namespace weft::inline v1

@@ -35,10 +35,13 @@ extern bool was_panic_printed;
 void print_backtrace() noexcept;
 
 // In the child of a fork nothing works: its threads are gone.
-inline bool is_forked() noexcept { return sched.now.load(std::memory_order_relaxed) == phase::forked; }
+inline bool is_forked() noexcept {
+  return sched.now.load(std::memory_order_relaxed) == phase::forked;
+}
 [[noreturn, gnu::cold]] void fatal_forked() noexcept;
 inline void die_if_forked() noexcept {
-  if (is_forked()) [[unlikely]] fatal_forked();
+  if (is_forked()) [[unlikely]]
+    fatal_forked();
 }
 
 // Fault handler, fork handler and terminate handler, once per process.

@@ -13,7 +13,8 @@ using rt::M;
 
 // Null on threads that are not weft's. Initial-exec: one load through the thread pointer, also in a shared library.
 extern "C" {
-[[gnu::visibility("hidden"), gnu::tls_model("initial-exec")]] extern constinit thread_local M* weft_tls_m;
+[[gnu::visibility("hidden"),
+  gnu::tls_model("initial-exec")]] extern constinit thread_local M* weft_tls_m;
 }
 
 [[gnu::always_inline]] inline M* current_m() noexcept {

@@ -20,8 +20,11 @@ constexpr unsigned kHelpers = 2;  // sysmon and the spawner
 
 bool is_asleep_locked() noexcept {
   if (sched.now.load(std::memory_order_relaxed) != phase::running) return false;
-  if (sched.is_stopping.load(std::memory_order_relaxed) || !sched.pstarting.empty() || sched.nm_starting != 0) return false;
-  if (sched.pidle.size() != sched.nprocs.load(std::memory_order_relaxed) || anything_queued()) return false;
+  if (sched.is_stopping.load(std::memory_order_relaxed) || !sched.pstarting.empty() ||
+      sched.nm_starting != 0)
+    return false;
+  if (sched.pidle.size() != sched.nprocs.load(std::memory_order_relaxed) || anything_queued())
+    return false;
   for (const M* mp = sched.allm; mp != nullptr; mp = mp->all_next) {
     if (mp->waits == rt::m_wait::none) return false;
   }
@@ -31,7 +34,8 @@ bool is_asleep_locked() noexcept {
 bool is_anybody_else_locked() noexcept {
   const os::thread_census census = os::count_threads();
   if (census.total == 0) return true;  // unknown
-  const auto known = static_cast<std::int64_t>(sched.nm) + kHelpers + sched.nforeign_waiting.load(std::memory_order_seq_cst);
+  const auto known = static_cast<std::int64_t>(sched.nm) + kHelpers +
+                     sched.nforeign_waiting.load(std::memory_order_seq_cst);
   return static_cast<std::int64_t>(census.total) - census.ignorable > known;
 }
 
@@ -42,7 +46,8 @@ void print_one(G* gp, void*) {
   if (gp->is_proxy && gp->status() != g_status::asleep) return;
   os::text t;
   describe(t, gp);
-  t << " [" << (gp->why != wait_reason::none ? name_of(gp->why) : name_of(gp->status())) << "]:\n\t";
+  t << " [" << (gp->why != wait_reason::none ? name_of(gp->why) : name_of(gp->status()))
+    << "]:\n\t";
   if (gp->is_proxy) {
     t << "a thread that is not a goroutine";
   } else {
@@ -57,10 +62,10 @@ void print_one(G* gp, void*) {
 }
 
 [[noreturn]] void report() noexcept {
-  const bool is_nobody_left = sched.has_main_exited.load(std::memory_order_relaxed) && live_goroutines() == 0;
-  const std::string_view message = is_nobody_left
-                                       ? "no goroutines (main called Goexit) - deadlock!"
-                                       : "all goroutines are asleep - deadlock!";
+  const bool is_nobody_left =
+      sched.has_main_exited.load(std::memory_order_relaxed) && live_goroutines() == 0;
+  const std::string_view message = is_nobody_left ? "no goroutines (main called Goexit) - deadlock!"
+                                                  : "all goroutines are asleep - deadlock!";
   os::text t;
   t << "fatal error: " << message << "\n\n";
   // Somebody may be in the middle of a crash report and wait in his exception's what(): then this is how it ends.

@@ -22,13 +22,16 @@ void leave_slow() noexcept;
 // Null: this thread is not weft's, and there is no bracket.
 [[gnu::always_inline]] inline M* enter() noexcept {
   M* const mp = current_m();
-  if (mp != nullptr && !mp->detach.enter(sched.needs_fence.load(std::memory_order_relaxed))) [[unlikely]] enter_slow(mp);
+  if (mp != nullptr && !mp->detach.enter(sched.needs_fence.load(std::memory_order_relaxed)))
+      [[unlikely]]
+    enter_slow(mp);
   return mp;
 }
 
 // mp: as asked for after the last switch.
 [[gnu::always_inline]] inline void leave(M* mp) noexcept {
-  if (mp->detach.leave()) [[unlikely]] leave_slow();
+  if (mp->detach.leave()) [[unlikely]]
+    leave_slow();
 }
 
 // The bracket for calls that do not switch inside.

@@ -29,7 +29,8 @@ G* take_from_poller() noexcept { return nullptr; }  // the network's place
 // Spinning is worth a CPU only while there are not many who do: at most half as many as there are busy Ps.
 bool may_spin(M* mp) noexcept {
   if (mp->is_spinning.load(std::memory_order_relaxed)) return true;  // our own
-  const std::uint32_t nbusy = sched.nprocs.load(std::memory_order_relaxed) - sched.npidle.load(std::memory_order_seq_cst);
+  const std::uint32_t nbusy =
+      sched.nprocs.load(std::memory_order_relaxed) - sched.npidle.load(std::memory_order_seq_cst);
   return 2 * sched.nspinning.load(std::memory_order_seq_cst) < nbusy;
 }
 
@@ -43,10 +44,13 @@ G* take_from_others(M* mp) noexcept {
 bool drop_p(M* mp, G*& found) noexcept {
   P* const pp = mp->proc();
   locked l;
-  if (sched.is_stopping.load(std::memory_order_relaxed)) return false;  // give the P to the stopper instead
+  if (sched.is_stopping.load(std::memory_order_relaxed))
+    return false;  // give the P to the stopper instead
   if ((found = take_global_locked(pp, rt::run_queue::kCapacity / 2)) != nullptr) return false;
-  if (!mp->is_spinning.load(std::memory_order_relaxed) && sched.needs_spinning.load(std::memory_order_seq_cst)) {
-    begin_spinning(mp);  // somebody has work and found no idle P for it: this one must look once more
+  if (!mp->is_spinning.load(std::memory_order_relaxed) &&
+      sched.needs_spinning.load(std::memory_order_seq_cst)) {
+    begin_spinning(
+        mp);  // somebody has work and found no idle P for it: this one must look once more
     return false;
   }
   put_idle_locked(release_p(mp));

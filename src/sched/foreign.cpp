@@ -76,7 +76,8 @@ void park_foreign(publish_fn publish, void* arg, wait_reason why) noexcept {
 
 void wake_foreign(G* proxy) noexcept {
   proxy->become(g_status::running);
-  sched.nforeign_waiting.fetch_sub(1, std::memory_order_seq_cst);  // by the waker: awake from here on
+  sched.nforeign_waiting.fetch_sub(1,
+                                   std::memory_order_seq_cst);  // by the waker: awake from here on
   proxy->note().wake();
 }
 

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <utility>
 
-#include "sched/extras.hpp"
-#include "sched/park.hpp"
 #include <weft/goroutine_local.hpp>
 #include <weft/join_handle.hpp>
+#include "sched/extras.hpp"
+#include "sched/park.hpp"
 
 namespace weft::rt {
 

@@ -4,8 +4,8 @@
 // runnable gives that thread its P (hand_over).
 #include <stdexcept>
 
-#include "sched/entry.hpp"
 #include <weft/go.hpp>
+#include "sched/entry.hpp"
 
 namespace weft::inline v1 {
 
@@ -24,7 +24,8 @@ void unlock_os_thread() {
   if (inside.m() == nullptr) return;
   rt::G* const gp = inside.m()->curg();
   // As in Go, an unlock too many does nothing. The lock that options::lock_main took is the runtime's.
-  const std::uint16_t keep = sched::sched.is_main_on_caller && gp->goid.load(std::memory_order_relaxed) == sched::kMainGoid;
+  const std::uint16_t keep = sched::sched.is_main_on_caller &&
+                             gp->goid.load(std::memory_order_relaxed) == sched::kMainGoid;
   if (gp->nlocks <= keep) return;
   if (--gp->nlocks != 0) return;
   gp->bound_m = nullptr;

@@ -26,7 +26,8 @@ namespace {
 
 // A locked goroutine keeps its thread, so the thread cannot go on with another one.
 [[gnu::always_inline]] inline G* next_after(M* mp, G* self, bool by_yield = false) noexcept {
-  if (self->bound_m != nullptr || sched.is_migrating.load(std::memory_order_relaxed)) [[unlikely]] return nullptr;
+  if (self->bound_m != nullptr || sched.is_migrating.load(std::memory_order_relaxed)) [[unlikely]]
+    return nullptr;
   return pick_direct(mp->proc(), by_yield);
 }
 
@@ -47,8 +48,9 @@ void commit_end(M* mp, G* gp) noexcept {
 // The scavenger has this goroutine's stack in its hands for a moment: wait. Else: waiting -> runnable, and ours.
 void claim_waiting(G* gp) noexcept {
   std::uint32_t seen = static_cast<std::uint32_t>(g_status::waiting);
-  while (!gp->status_word.compare_exchange_weak(seen, static_cast<std::uint32_t>(g_status::runnable),
-                                                std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  while (!gp->status_word.compare_exchange_weak(
+      seen, static_cast<std::uint32_t>(g_status::runnable), std::memory_order_acq_rel,
+      std::memory_order_relaxed)) {
     WEFT_CHECK((seen & ~rt::kTrimming) == static_cast<std::uint32_t>(g_status::waiting),
                "woke a goroutine that does not wait");
     if (seen & rt::kTrimming) os::yield_cpu();
@@ -63,7 +65,8 @@ void commit_departure_slow(M* mp) noexcept {
   mp->commit.kind = rt::departure::none;
   switch (step.kind) {
     case rt::departure::none:
-    case rt::departure::yield: break;  // in commit_departure()
+    case rt::departure::yield:
+      break;  // in commit_departure()
     case rt::departure::yield_global:
       step.gp->become(g_status::runnable);
       put_global(step.gp);
@@ -72,7 +75,9 @@ void commit_departure_slow(M* mp) noexcept {
       step.gp->become(g_status::waiting);
       if (!step.publish(step.gp, step.arg)) ready(mp, step.gp);
       break;
-    case rt::departure::end: commit_end(mp, step.gp); break;
+    case rt::departure::end:
+      commit_end(mp, step.gp);
+      break;
   }
 }
 
@@ -119,7 +124,9 @@ namespace {
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
 [[gnu::noinline]] void yield_slow(M* mp, G* self) noexcept {
   const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);
-  if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() && !anything_queued()) return;
+  if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
+      !anything_queued())
+    return;
   mp->commit.kind = migrates ? rt::departure::yield_global : rt::departure::yield;
   mp->commit.gp = self;
   switch_to_g0(mp, self, false);

@@ -14,8 +14,8 @@ constexpr std::uint32_t kKeepIdle = 2;
 
 // Forced migration: this very thread has just left the goroutine in pp's hands to any other thread.
 bool has_passed_on(const M* mp, const P* pp) noexcept {
-  return sched.is_migrating.load(std::memory_order_relaxed) && pp->picked != nullptr && pp->picked->stack != nullptr &&
-         pp->picked->cold().last_m == mp;
+  return sched.is_migrating.load(std::memory_order_relaxed) && pp->picked != nullptr &&
+         pp->picked->stack != nullptr && pp->picked->cold().last_m == mp;
 }
 
 }  // namespace
@@ -138,7 +138,9 @@ M* wake_one_locked() noexcept {
 
 void wake_one() noexcept {
   // seq_cst loads: the submitter's half of [idle.no_lost_wake]
-  if (sched.npidle.load(std::memory_order_seq_cst) == 0 || sched.nspinning.load(std::memory_order_seq_cst) != 0) return;
+  if (sched.npidle.load(std::memory_order_seq_cst) == 0 ||
+      sched.nspinning.load(std::memory_order_seq_cst) != 0)
+    return;
   M* woken = nullptr;
   {
     locked l;  // also against the end of a runtime: what is raised here is seen there

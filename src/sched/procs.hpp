@@ -64,7 +64,8 @@ void spawner_main(void*) noexcept;
 // Wakes sysmon, if it is in a sleep of more than so many nanoseconds.
 inline void rouse_sysmon(std::int64_t patience_ns) noexcept {
   // seq_cst: after the caller's own store that sysmon looks at before it sleeps for long
-  if (sched.sysmon_sleep_ns.load(std::memory_order_seq_cst) > patience_ns) [[unlikely]] sched.sysmon_note.wake();
+  if (sched.sysmon_sleep_ns.load(std::memory_order_seq_cst) > patience_ns) [[unlikely]]
+    sched.sysmon_note.wake();
 }
 
 }  // namespace weft::sched

@@ -11,7 +11,8 @@ void put_local_slow(P* pp, G* gp) noexcept;
 
 // At the end of pp's queue. Holder of pp only.
 [[gnu::always_inline]] inline void put_local(P* pp, G* gp) noexcept {
-  if (!pp->queue.push(gp)) [[unlikely]] put_local_slow(pp, gp);
+  if (!pp->queue.push(gp)) [[unlikely]]
+    put_local_slow(pp, gp);
 }
 
 // At the front of pp's queue; who was there goes to the end. Holder of pp only. True: nobody was there.

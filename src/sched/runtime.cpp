@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <weft/runtime.hpp>
 #include "os/clock.hpp"
 #include "os/cpu_count.hpp"
 #include "os/membarrier.hpp"
@@ -28,7 +29,6 @@
 #include "sched/stats.hpp"
 #include "sched/sysmon.hpp"
 #include "sched/world.hpp"
-#include <weft/runtime.hpp>
 
 namespace weft::sched {
 
@@ -68,7 +68,7 @@ unsigned configure(const options& opts) {
   settings& set = sched.set;
   set.debug = env.debug;
   if (set.debug.seed == 0) set.debug.seed = static_cast<std::uint64_t>(os::now_ns());
-  set.max_threads = opts.max_threads != 0          ? opts.max_threads
+  set.max_threads = opts.max_threads != 0        ? opts.max_threads
                     : env.debug.max_threads != 0 ? env.debug.max_threads
                                                  : kDefaultMaxThreads;
   set.stack_size = opts.stack_size != 0 ? opts.stack_size : env.debug.stack_size;
@@ -119,14 +119,16 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
     for (unsigned i = n; i-- > 0;) put_idle_locked(p_at(i));
   }
   const os::thread_result spawner = os::start_thread("weft-spawner", &spawner_main, nullptr);
-  const os::thread_result sysmon =
-      spawner.error == 0 ? os::start_thread("weft-sysmon", &sysmon_main, nullptr) : os::thread_result{{}, spawner.error};
+  const os::thread_result sysmon = spawner.error == 0
+                                       ? os::start_thread("weft-sysmon", &sysmon_main, nullptr)
+                                       : os::thread_result{{}, spawner.error};
   sched.spawner_thread = spawner.made;
   sched.sysmon_thread = sysmon.made;
   sched.now.store(phase::running, std::memory_order_release);
   if (sysmon.error != 0) {
     stop_runtime();
-    throw std::system_error(sysmon.error, std::generic_category(), "weft: cannot start the runtime's threads");
+    throw std::system_error(sysmon.error, std::generic_category(),
+                            "weft: cannot start the runtime's threads");
   }
 }
 
@@ -203,13 +205,13 @@ void abandon_goroutines() noexcept {
 }
 
 void stop_runtime() noexcept {
-  if (is_forked()) return;  // nothing of it is here
+  if (is_forked()) return;                                    // nothing of it is here
   sched.now.store(phase::ending, std::memory_order_release);  // 1
   end_helpers();                                              // 2
   sched.world_lock.lock();
-  stop_world();                                               // 3
-  abandon_goroutines();                                       // 4
-  join_all(doom_all());                                       // 5
+  stop_world();          // 3
+  abandon_goroutines();  // 4
+  join_all(doom_all());  // 5
   forget_work();
   sched.world_lock.unlock();
   sched.now.store(phase::stopped, std::memory_order_release);
@@ -219,7 +221,8 @@ void stop_runtime() noexcept {
 
 struct main_state {
   weft::detail::main_call* call;
-  G* waiter = nullptr;  // the proxy of the thread in run(), unless that thread itself runs the main goroutine
+  G* waiter =
+      nullptr;  // the proxy of the thread in run(), unless that thread itself runs the main goroutine
 };
 
 void main_entry(void* closure) {
@@ -234,7 +237,8 @@ void main_entry(void* closure) {
 G* new_main(const options& opts, main_state* state) {
   G* const gp = new_g(nullptr);
   if (gp == nullptr) return nullptr;
-  const std::size_t least = std::max({kMainStackBytes, stack::default_bytes(), sched.set.stack_size});
+  const std::size_t least =
+      std::max({kMainStackBytes, stack::default_bytes(), sched.set.stack_size});
   gp->stack_bits = slot_bits_for(opts.main_stack_size != 0 ? opts.main_stack_size : least);
   gp->entry = &main_entry;
   *reinterpret_cast<main_state**>(gp->closure) = state;

@@ -25,7 +25,8 @@ struct pass {
 
 bool claim(G* gp) noexcept {
   std::uint32_t waiting = static_cast<std::uint32_t>(g_status::waiting);
-  return gp->status_word.compare_exchange_strong(waiting, waiting | rt::kTrimming, std::memory_order_acq_rel,
+  return gp->status_word.compare_exchange_strong(waiting, waiting | rt::kTrimming,
+                                                 std::memory_order_acq_rel,
                                                  std::memory_order_relaxed);  // failed: it runs
 }
 

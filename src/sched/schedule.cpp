@@ -53,7 +53,8 @@ G* wait_for_locked(M* mp) noexcept {
   {
     locked l;
     if (mp->is_doomed) return nullptr;
-    if (mp->nextp == nullptr) mp->waits = rt::m_wait::locked;  // else it was found before we got here
+    if (mp->nextp == nullptr)
+      mp->waits = rt::m_wait::locked;  // else it was found before we got here
   }
   mp->park.sleep();
   locked l;
@@ -69,7 +70,8 @@ G* next_goroutine(M* mp) noexcept {
     if (gp == nullptr) return nullptr;
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
-    } else if (sched.is_migrating.load(std::memory_order_relaxed) && gp->stack != nullptr && gp->cold().last_m == mp) {
+    } else if (sched.is_migrating.load(std::memory_order_relaxed) && gp->stack != nullptr &&
+               gp->cold().last_m == mp) {
       pass_on(mp, gp);
     } else {
       return gp;
@@ -81,7 +83,8 @@ G* next_goroutine(M* mp) noexcept {
 void execute(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   bind_stack(pp, gp);
-  pp->status.store(p_status::running, std::memory_order_relaxed);  // the last one may have parked inside blocking()
+  pp->status.store(p_status::running,
+                   std::memory_order_relaxed);  // the last one may have parked inside blocking()
   set_running(mp, gp);
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
@@ -103,8 +106,9 @@ void begin_thread(M* mp) noexcept {
   mp->exceptions = arch::thread_exception_state();
   mp->fp = arch::save_fp_control();
   const os::stack_bounds bounds = os::thread_stack();
-  arch::adopt_thread(mp->fiber, bounds.low,
-                     static_cast<std::size_t>(static_cast<char*>(bounds.high) - static_cast<char*>(bounds.low)));
+  arch::adopt_thread(
+      mp->fiber, bounds.low,
+      static_cast<std::size_t>(static_cast<char*>(bounds.high) - static_cast<char*>(bounds.low)));
   mp->tid.store(os::thread_id(), std::memory_order_relaxed);
   os::use_alternate_stack(mp->alternate_stack);
   mp->detach.enter(false);  // nobody requests from an M that has never had a P

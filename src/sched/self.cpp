@@ -1,14 +1,15 @@
 // self.cpp: what a goroutine can do with itself: checkpoint, id, name.
+#include <weft/go.hpp>
 #include "sched/entry.hpp"
 #include "sched/extras.hpp"
 #include "sched/park.hpp"
-#include <weft/go.hpp>
 
 namespace weft::inline v1 {
 
 void checkpoint() noexcept {
   rt::M* const mp = sched::current_m();
-  if (mp == nullptr || (!mp->detach.wants_attention() && !mp->detach.is_lost())) [[likely]] return;
+  if (mp == nullptr || (!mp->detach.wants_attention() && !mp->detach.is_lost())) [[likely]]
+    return;
   sched::leave(sched::enter());
 }
 

@@ -3,12 +3,12 @@
 #include <new>
 #include <stdexcept>
 
+#include <weft/detail/launch.hpp>
+#include <weft/error.hpp>
 #include "sched/crash.hpp"
 #include "sched/entry.hpp"
 #include "sched/extras.hpp"
 #include "sched/start.hpp"
-#include <weft/detail/launch.hpp>
-#include <weft/error.hpp>
 
 namespace weft::sched {
 
@@ -27,7 +27,8 @@ namespace {
 // Which slot holds so many usable bytes and its guard; 0: the default.
 std::uint8_t stack_bits_for(std::size_t bytes) {
   if (bytes == 0) return 0;
-  if (bytes > stack::kMaxBytes) throw std::invalid_argument("weft: stack_size is larger than 1 GiB");
+  if (bytes > stack::kMaxBytes)
+    throw std::invalid_argument("weft: stack_size is larger than 1 GiB");
   return slot_bits_for(bytes);
 }
 
@@ -91,7 +92,8 @@ void cancel_launch(launch l) noexcept {
   s::free_g(inside.p(), gp);
 }
 
-[[gnu::noinline]] void launch_copy(const char* what, entry_fn entry, const void* closure, std::size_t bytes) {
+[[gnu::noinline]] void launch_copy(const char* what, entry_fn entry, const void* closure,
+                                   std::size_t bytes) {
   s::require_running(what);
   rt::G* gp;
   {

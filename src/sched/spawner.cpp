@@ -136,7 +136,8 @@ void m_main(void* m) noexcept {
   if (is_ours) schedule(mp);
   end_thread(mp);
   locked l;
-  if (mp->is_doomed && !mp->is_orphan) return;  // whoever ends the runtime waits for us, and frees it
+  if (mp->is_doomed && !mp->is_orphan)
+    return;  // whoever ends the runtime waits for us, and frees it
   os::detach_thread(mp->thread);
   free_m_locked(mp);
 }

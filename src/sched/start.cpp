@@ -133,7 +133,8 @@ void bind_stack(P* pp, G* gp) noexcept {
   void (*const entry)(void*) = std::exchange(self->entry, nullptr);
   leave(current_m());
 
-  entry(self->closure);  // an exception that leaves it is met by weft_entry_personality (unwind.cpp)
+  entry(
+      self->closure);  // an exception that leaves it is met by weft_entry_personality (unwind.cpp)
 
   end_locals(self);
   free_extras(self);

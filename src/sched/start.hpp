@@ -25,7 +25,8 @@ bool bind_cached_stack(P* pp, G* gp) noexcept;
 // Which slot holds so many usable bytes and its guard (log2); 0: those that the stack layer keeps ready do.
 inline std::uint8_t slot_bits_for(std::size_t bytes) noexcept {
   const std::size_t slot = bytes + stack::kGuardBytes;
-  if (bytes <= stack::default_bytes() && slot > (stack::default_bytes() + stack::kGuardBytes) / 2) return 0;
+  if (bytes <= stack::default_bytes() && slot > (stack::default_bytes() + stack::kGuardBytes) / 2)
+    return 0;
   return static_cast<std::uint8_t>(std::bit_width(slot - 1));
 }
 

@@ -49,7 +49,8 @@ struct settings {
   os::debug_settings debug;
   unsigned max_threads = kDefaultMaxThreads;
   std::size_t stack_size = 0;
-  std::uint8_t stack_bits = 0;  // log2 of the slot of a goroutine that asks for no size; 0: the stack layer's default
+  std::uint8_t stack_bits =
+      0;  // log2 of the slot of a goroutine that asks for no size; 0: the stack layer's default
 };
 
 struct Sched {
@@ -57,58 +58,62 @@ struct Sched {
   std::atomic<phase> now{phase::stopped};
   std::atomic<std::uint32_t> epoch{1};  // counts runtimes; Gs and Ms carry the one they belong to
   settings set;                         // written before the threads exist
-  std::atomic<bool> needs_fence{false};   // no membarrier: entering the runtime needs a fence of its own
+  std::atomic<bool> needs_fence{
+      false};  // no membarrier: entering the runtime needs a fence of its own
   std::atomic<bool> is_migrating{false};  // WEFT_DEBUG=migrate=1
 
   // --- the global run queue ---
-  rt::g_queue runq;                        // L
-  std::atomic<std::uint32_t> nrunq{0};     // written under L
+  rt::g_queue runq;                     // L
+  std::atomic<std::uint32_t> nrunq{0};  // written under L
 
   // --- processors ---
-  std::atomic<P*> allp[kMaxProcs]{};       // made once, kept for ever
-  std::atomic<std::uint32_t> nprocs{0};    // in use; changed with the world stopped
-  base::linked_list<P, &P::idle_link> pidle;     // L
-  base::linked_list<P, &P::idle_link> pstarting; // L: have work, wait for a new thread
-  std::atomic<std::uint32_t> npidle{0};    // written under L
-  bool is_max_procs_fixed = false;         // L: set explicitly, so the machine's limit is not followed
+  std::atomic<P*> allp[kMaxProcs]{};              // made once, kept for ever
+  std::atomic<std::uint32_t> nprocs{0};           // in use; changed with the world stopped
+  base::linked_list<P, &P::idle_link> pidle;      // L
+  base::linked_list<P, &P::idle_link> pstarting;  // L: have work, wait for a new thread
+  std::atomic<std::uint32_t> npidle{0};           // written under L
+  bool is_max_procs_fixed = false;  // L: set explicitly, so the machine's limit is not followed
 
   // --- threads ---
   base::linked_list<M, &M::idle_link> midle;  // L
   std::atomic<std::uint32_t> nmidle{0};       // written under L
-  M* allm = nullptr;                       // L
-  M* mfree = nullptr;                      // L: memory of Ms whose thread is gone
-  std::uint32_t nm = 0;                    // L: threads that exist or are being made
-  std::atomic<std::uint32_t> nthreads{0};  // the same, for stats(); written under L
-  std::uint32_t nm_starting = 0;           // L: being made
-  std::uint64_t next_mid = 1;              // L
+  M* allm = nullptr;                          // L
+  M* mfree = nullptr;                         // L: memory of Ms whose thread is gone
+  std::uint32_t nm = 0;                       // L: threads that exist or are being made
+  std::atomic<std::uint32_t> nthreads{0};     // the same, for stats(); written under L
+  std::uint32_t nm_starting = 0;              // L: being made
+  std::uint64_t next_mid = 1;                 // L
   std::atomic<std::uint32_t> nspinning{0};
-  std::atomic<bool> needs_spinning{false};  // a wake-up found no idle P; whoever is about to drop one must spin
-  os::signal_mask mask{};                  // of the program's own threads
-  arch::fp_control fp{};                   // of the program when the runtime began
+  std::atomic<bool> needs_spinning{
+      false};              // a wake-up found no idle P; whoever is about to drop one must spin
+  os::signal_mask mask{};  // of the program's own threads
+  arch::fp_control fp{};   // of the program when the runtime began
 
   // --- helpers ---
   os::note sysmon_note;
-  std::atomic<std::int64_t> sysmon_sleep_ns{0};  // how long a sleep it is in; whoever makes work for it wakes it
+  std::atomic<std::int64_t> sysmon_sleep_ns{
+      0};  // how long a sleep it is in; whoever makes work for it wakes it
   os::thread sysmon_thread;
   os::note spawner_note;
   os::thread spawner_thread;
-  std::atomic<bool> is_quitting{false};    // tells both to end
+  std::atomic<bool> is_quitting{false};  // tells both to end
 
   // --- stop the world (world.cpp) ---
-  os::lock world_lock;                     // held over a stop by plain threads and the helpers
+  os::lock world_lock;  // held over a stop by plain threads and the helpers
   std::atomic<bool> is_stopping{false};
-  std::uint32_t nstopped = 0;              // L: Ps that are in
-  os::note world_note;                     // wakes the stopper
+  std::uint32_t nstopped = 0;  // L: Ps that are in
+  os::note world_note;         // wakes the stopper
 
   // --- goroutines ---
   std::atomic<std::uint64_t> next_goid{1};
-  std::atomic<std::uint64_t> nstarted{0};  // by threads without a P
+  std::atomic<std::uint64_t> nstarted{0};    // by threads without a P
   std::atomic<std::uint64_t> nabandoned{0};  // with earlier runtimes
   std::atomic<std::uint64_t> nforeign{0};    // plain threads that ever called in, for their ids
-  std::atomic<std::int32_t> nforeign_waiting{0};  // plain threads that wait inside weft; for a moment too few, never too many
+  std::atomic<std::int32_t> nforeign_waiting{
+      0};  // plain threads that wait inside weft; for a moment too few, never too many
   bool is_main_on_caller = false;            // options::lock_main; fixed while running
   std::atomic<bool> has_main_exited{false};  // exit_goroutine() in the main goroutine
-  std::atomic<std::int64_t> coarse_ns{0};  // the time, as of sysmon's last look
+  std::atomic<std::int64_t> coarse_ns{0};    // the time, as of sysmon's last look
 
   // --- counters ---
   std::atomic<std::uint64_t> nwakeups{0};
@@ -120,7 +125,9 @@ struct Sched {
 // Trivially destroyed: threads may still run when static destructors do.
 [[gnu::visibility("hidden")]] extern constinit Sched sched;  // hidden: reached without the GOT
 
-inline P* p_at(std::uint32_t i) noexcept { return sched.allp[i].load(std::memory_order_acquire); }  // made before nprocs grew
+inline P* p_at(std::uint32_t i) noexcept {
+  return sched.allp[i].load(std::memory_order_acquire);
+}  // made before nprocs grew
 
 class locked {  // holds L for a scope
  public:

@@ -4,15 +4,15 @@
 // on whatever P it ended, so `ended` is read first: a sum taken while they run is at worst too high.
 #include "sched/stats.hpp"
 
+#include <weft/runtime.hpp>
 #include "os/cpu_count.hpp"
 #include "sched/state.hpp"
-#include <weft/runtime.hpp>
 
 namespace weft::sched {
 
 namespace {
 
-std::uint64_t sum(std::atomic<std::uint64_t> rt::p_counters::*which) noexcept {
+std::uint64_t sum(std::atomic<std::uint64_t> rt::p_counters::* which) noexcept {
   std::uint64_t total = 0;
   for (std::uint32_t i = 0; i < kMaxProcs; ++i) {
     const P* const pp = p_at(i);
@@ -29,7 +29,8 @@ std::uint64_t started() noexcept {
 }  // namespace
 
 std::size_t live_goroutines() noexcept {
-  const std::uint64_t nended = sum(&rt::p_counters::nended) + sched.nabandoned.load(std::memory_order_relaxed);
+  const std::uint64_t nended =
+      sum(&rt::p_counters::nended) + sched.nabandoned.load(std::memory_order_relaxed);
   const std::uint64_t nstarted = started();
   return nstarted > nended ? static_cast<std::size_t>(nstarted - nended) : 0;
 }

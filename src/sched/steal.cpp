@@ -21,7 +21,8 @@ G* steal_from(P* mine, P* victim, bool is_last_round) noexcept {
   }
   bool took_front = false;
   G* const gp = mine->queue.steal_into(victim->queue, is_last_round, &took_front);
-  if (took_front) victim->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
+  if (took_front)
+    victim->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
   return gp;
 }
 

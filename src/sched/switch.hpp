@@ -27,7 +27,8 @@ void commit_departure_slow(M* mp) noexcept;
     P* const pp = mp->proc();
     put_local(pp, gp);
     // Two that take turns here must not leave another P idle. A hint is enough: they will yield again.
-    if (!pp->is_alone && sched.npidle.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_one();
+    if (!pp->is_alone && sched.npidle.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake_one();
   } else if (mp->commit.kind != rt::departure::none) {
     commit_departure_slow(mp);
   }
@@ -44,7 +45,8 @@ void commit_departure_slow(M* mp) noexcept;
 }
 
 [[gnu::always_inline]] inline void restore_thread_state(M* mp, G* gp) noexcept {
-  if (gp->fp != mp->fp) [[unlikely]] arch::load_fp_control(gp->fp);
+  if (gp->fp != mp->fp) [[unlikely]]
+    arch::load_fp_control(gp->fp);
   if (gp->has_exceptions) [[unlikely]] {
     *mp->exceptions = gp->cold().exceptions;
     gp->has_exceptions = false;
@@ -62,7 +64,8 @@ void commit_departure_slow(M* mp) noexcept;
 [[gnu::always_inline]] inline void arrive(G* self) noexcept {
   arch::finish_switch(self->cold().fiber);
   commit_departure(current_m());
-  if (self->nblocking != 0) [[unlikely]] self->become(g_status::syscall);  // it stopped inside blocking()
+  if (self->nblocking != 0) [[unlikely]]
+    self->become(g_status::syscall);  // it stopped inside blocking()
 }
 
 // From goroutine `from`, which leaves mp->commit behind, to goroutine `to`. Returns when `from` runs again, maybe elsewhere.

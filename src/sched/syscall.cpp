@@ -9,9 +9,9 @@
 // can be taken as well.
 #include <cerrno>
 
+#include <weft/go.hpp>
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
-#include <weft/go.hpp>
 
 namespace weft::sched {
 
@@ -24,8 +24,11 @@ void begin(M* mp, G* gp) noexcept {
   mp->oldp = pp;
   gp->become(g_status::syscall);
   base::add_by_owner(pp->syscalltick, 1);
-  pp->status.store(p_status::syscall, std::memory_order_relaxed);  // for those who look; what counts is the goroutine's status
-  if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0) rouse_sysmon(kRetakePatienceNs);
+  pp->status.store(
+      p_status::syscall,
+      std::memory_order_relaxed);  // for those who look; what counts is the goroutine's status
+  if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0)
+    rouse_sysmon(kRetakePatienceNs);
 }
 
 void end(M* mp, G* gp) noexcept {
@@ -42,9 +45,11 @@ namespace weft::inline v1::detail {
 namespace s = weft::sched;
 
 void begin_blocking() noexcept {
-  if (rt::M* const mp = s::current_m(); mp == nullptr || mp->detach.wants_attention()) [[unlikely]] {
-    if (mp == nullptr) return;     // a plain thread blocks only itself
-    s::leave(s::enter());          // a slice that is over ends before f, since it must not end right after it
+  if (rt::M* const mp = s::current_m(); mp == nullptr || mp->detach.wants_attention())
+      [[unlikely]] {
+    if (mp == nullptr) return;  // a plain thread blocks only itself
+    s::leave(
+        s::enter());  // a slice that is over ends before f, since it must not end right after it
   }
   rt::M* const mp = s::enter();
   rt::G* const gp = mp->curg();

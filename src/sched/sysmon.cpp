@@ -62,10 +62,11 @@ bool should_retake(P* pp, std::int64_t now_ns) noexcept {
     pp->seen.syscall_since_ns = now_ns;
     return false;
   }
-  const bool others_idle =
-      sched.npidle.load(std::memory_order_relaxed) + sched.nspinning.load(std::memory_order_relaxed) > 0;
-  return !pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0 || !others_idle ||
-         now_ns - pp->seen.syscall_since_ns >= kSliceNs;
+  const bool others_idle = sched.npidle.load(std::memory_order_relaxed) +
+                               sched.nspinning.load(std::memory_order_relaxed) >
+                           0;
+  return !pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0 ||
+         !others_idle || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
 }
 
 void watch_slice(P* pp, std::int64_t now_ns) noexcept {
@@ -127,7 +128,8 @@ void follow_cpu_limit() noexcept {
 }
 
 bool is_all_idle() noexcept {
-  return sched.npidle.load(std::memory_order_seq_cst) == sched.nprocs.load(std::memory_order_relaxed);
+  return sched.npidle.load(std::memory_order_seq_cst) ==
+         sched.nprocs.load(std::memory_order_relaxed);
 }
 
 class watch {

@@ -14,42 +14,34 @@
 #include <stdexcept>
 #include <typeinfo>
 
+#include <weft/error.hpp>
+#include <weft/go.hpp>
 #include "sched/crash.hpp"
 #include "sched/current.hpp"
 #include "sched/locals.hpp"
 #include "sched/start.hpp"
-#include <weft/error.hpp>
-#include <weft/go.hpp>
 
 namespace weft::sched {
 
 namespace {
 
-constexpr std::size_t kLongestType = 500;
+void say(std::string_view text) noexcept { os::write_all(os::kStderr, text); }
 
-// Everything that needs nothing from the user comes first: what() may throw, wait, or never return.
-void print_panic(std::string_view type) noexcept {
+void print_where() noexcept {
   os::text t;
-  t << "panic: uncaught exception " << type.substr(0, kLongestType) << "\n\n";
+  t << "\n\n";
   const G* const gp = current_m()->curg();
   describe(t, gp);
   t << " [running]:\n";
-  os::write_all(os::kStderr, t.view());
+  say(t.view());
   print_backtrace();
   t.clear();
   describe_origin(t, gp);
   t << '\n';
-  os::write_all(os::kStderr, t.view());
+  say(t.view());
 }
 
-void print_what(std::string_view what) noexcept {
-  os::text t;
-  t << "what(): ";
-  os::write_all(os::kStderr, t.view());
-  os::write_all(os::kStderr, what);
-  os::write_all(os::kStderr, "\n");
-}
-
+// what() is the user's: it may throw as well, wait, or never return.
 std::string_view what_of_current() noexcept {
   try {
     throw;
@@ -71,10 +63,17 @@ std::string_view what_of_current() noexcept {
   abi::__cxa_begin_catch(thrown);
   const std::type_info* const type = abi::__cxa_current_exception_type();
   int status = -1;
-  char* const readable = type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr;
-  print_panic(readable != nullptr ? readable : type != nullptr ? type->name() : "of a foreign kind");
+  char* const readable =
+      type != nullptr ? abi::__cxa_demangle(type->name(), nullptr, nullptr, &status) : nullptr;
+  say("panic: uncaught exception ");
+  say(readable != nullptr ? readable : type != nullptr ? type->name() : "of a foreign kind");
+  // The type is out before what() is called. If that ends the process, std::terminate names the goroutine.
+  if (const std::string_view what = what_of_current(); !what.empty()) {
+    say(": ");
+    say(what);
+  }
+  print_where();
   was_panic_printed = true;
-  if (const std::string_view what = what_of_current(); !what.empty()) print_what(what);
   std::terminate();
 }
 
@@ -83,8 +82,8 @@ void on_caught(_Unwind_Reason_Code, _Unwind_Exception*) {
   misuse("exit_goroutine() was stopped by a catch (...) that does not rethrow,");
 }
 
-_Unwind_Reason_Code stop_at_end(int, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception*,
-                                _Unwind_Context*, void* g) {
+_Unwind_Reason_Code stop_at_end(int, _Unwind_Action actions, _Unwind_Exception_Class,
+                                _Unwind_Exception*, _Unwind_Context*, void* g) {
   if (!(actions & _UA_END_OF_STACK)) return _URC_NO_REASON;
   G* const self = static_cast<G*>(g);
   end_locals(self);
@@ -94,10 +93,9 @@ _Unwind_Reason_Code stop_at_end(int, _Unwind_Action actions, _Unwind_Exception_C
 
 }  // namespace
 
-extern "C" [[gnu::visibility("hidden")]] _Unwind_Reason_Code weft_entry_personality(int, _Unwind_Action actions,
-                                                                                   _Unwind_Exception_Class,
-                                                                                   _Unwind_Exception* thrown,
-                                                                                   _Unwind_Context*) {
+extern "C" [[gnu::visibility("hidden")]] _Unwind_Reason_Code weft_entry_personality(
+    int, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception* thrown,
+    _Unwind_Context*) {
   if ((actions & _UA_SEARCH_PHASE) != 0) report_uncaught(thrown);
   return _URC_CONTINUE_UNWIND;
 }
@@ -107,10 +105,12 @@ extern "C" [[gnu::visibility("hidden")]] _Unwind_Reason_Code weft_entry_personal
 namespace weft::inline v1 {
 
 not_running::not_running(const char* what_was_called)
-    : std::logic_error(std::string(what_was_called) +
-                       ": no runtime is active; call it inside weft::run or while a weft::runtime exists") {}
+    : std::logic_error(
+          std::string(what_was_called) +
+          ": no runtime is active; call it inside weft::run or while a weft::runtime exists") {}
 
-goroutine_exited::goroutine_exited() : std::runtime_error("weft: join of a goroutine that ended by exit_goroutine()") {}
+goroutine_exited::goroutine_exited()
+    : std::runtime_error("weft: join of a goroutine that ended by exit_goroutine()") {}
 
 void exit_goroutine() {
   using namespace weft::sched;

@@ -19,7 +19,8 @@ namespace weft::sched {
 inline constexpr std::int32_t kTrustToDefer = 8;
 inline constexpr std::int32_t kTrustMax = 64;
 inline constexpr std::int32_t kTrustBetrayed = -256;
-inline constexpr std::int64_t kDeferralPatienceNs = 2 * os::kMillisecond;  // a sysmon that sleeps longer is woken
+inline constexpr std::int64_t kDeferralPatienceNs =
+    2 * os::kMillisecond;  // a sysmon that sleeps longer is woken
 
 inline bool is_deferred(std::uint32_t deferral) noexcept { return (deferral & 1) != 0; }
 
@@ -30,14 +31,16 @@ inline void settle_deferral(P* pp) noexcept {
 
 // Whether this time nobody is to be woken.
 [[gnu::always_inline]] inline bool defer_wake(P* pp) noexcept {
-  if (pp->defer_trust < kTrustToDefer || pp->queue.ring_size() != 0 || pp->picked != nullptr) return false;
+  if (pp->defer_trust < kTrustToDefer || pp->queue.ring_size() != 0 || pp->picked != nullptr)
+    return false;
   if (pp->was_defer_wrong.load(std::memory_order_relaxed)) [[unlikely]] {
     pp->was_defer_wrong.store(false, std::memory_order_relaxed);
     pp->defer_trust = kTrustBetrayed;
     return false;
   }
   const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);  // the holder writes it
-  if (!is_deferred(now)) pp->deferral.store(now + 1, std::memory_order_relaxed);  // sysmon may see it late
+  if (!is_deferred(now))
+    pp->deferral.store(now + 1, std::memory_order_relaxed);  // sysmon may see it late
   rouse_sysmon(kDeferralPatienceNs);
   return true;
 }

@@ -23,7 +23,9 @@ namespace {
 constexpr std::int64_t kFirstWaitNs = 20 * os::kMicrosecond;
 constexpr std::int64_t kLongestWaitNs = os::kMillisecond;
 
-std::uint32_t procs() noexcept { return sched.nprocs.load(std::memory_order_relaxed); }  // only changed by us, or under world_lock
+std::uint32_t procs() noexcept {
+  return sched.nprocs.load(std::memory_order_relaxed);
+}  // only changed by us, or under world_lock
 
 void announce() noexcept {
   locked l;
@@ -31,7 +33,8 @@ void announce() noexcept {
   sched.is_stopping.store(true, std::memory_order_seq_cst);
   while (P* const pp = take_idle_locked()) count_stopped_locked(pp);
   while (P* const pp = sched.pstarting.pop_front()) {
-    if (std::exchange(pp->wakes_spinning, false)) sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
+    if (std::exchange(pp->wakes_spinning, false))
+      sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
     count_stopped_locked(pp);
   }
 }
@@ -60,13 +63,15 @@ void detach_round() noexcept {
   os::heavy_barrier();
   for (std::uint32_t i = 0; i < nasked; ++i) {
     P* const pp = asked[i]->proc();  // read while the request stands
-    if (asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; })) take_from(asked[i], pp);
+    if (asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; }))
+      take_from(asked[i], pp);
   }
 }
 
 // It has not come for a P yet, so it need not even know that it was without one.
 bool is_still_out(const M* mp, const P* pp) noexcept {
-  return mp != nullptr && !mp->is_doomed && mp->waits == rt::m_wait::none && mp->detach.is_lost() && mp->proc() == pp;
+  return mp != nullptr && !mp->is_doomed && mp->waits == rt::m_wait::none && mp->detach.is_lost() &&
+         mp->proc() == pp;
 }
 
 void retire_locked(P* pp) noexcept {
@@ -181,7 +186,8 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
     sched.is_max_procs_fixed = true;
   }
   // A runtime that ended while we waited for the lock has no world to stop.
-  if (n != before && sched.now.load(std::memory_order_relaxed) == phase::running && (mp == nullptr || !is_doomed(mp))) {
+  if (n != before && sched.now.load(std::memory_order_relaxed) == phase::running &&
+      (mp == nullptr || !is_doomed(mp))) {
     if (make_procs(n)) {
       stop_world();
       resize_stopped(n);

@@ -48,7 +48,8 @@ guard_result install_protected(std::byte* slot) noexcept {
 }  // namespace
 
 void choose_guard_mode(os::guard_choice wish) noexcept {
-  mode.store(wish != os::guard_choice::mprotect && does_madvise_guard() ? guard_mode::madvise : guard_mode::mprotect,
+  mode.store(wish != os::guard_choice::mprotect && does_madvise_guard() ? guard_mode::madvise
+                                                                        : guard_mode::mprotect,
              std::memory_order_relaxed);
   max_protected.store(guards_within(os::max_map_count()), std::memory_order_relaxed);
 }

@@ -190,7 +190,8 @@ std::size_t trim(head* stack, const void* sp) noexcept {
   if (keep_from <= lo) return 0;
   const std::size_t bytes = keep_from - lo;
   const std::size_t resident = os::resident(stack->lo, bytes);
-  if (resident == 0) return 0;  // the usual goroutine never went deep: a look is cheaper than giving nothing back
+  if (resident == 0)
+    return 0;  // the usual goroutine never went deep: a look is cheaper than giving nothing back
   return os::discard(stack->lo, bytes) == 0 ? resident : 0;
 }
 

@@ -39,15 +39,17 @@ class event_core {
     do {
       if (seen == kSet) return false;
       mine->next = reinterpret_cast<record*>(seen);
-    } while (!state.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(mine), std::memory_order_release,
-                                          std::memory_order_acquire));  // [event.push]; failed: [event.set]
+    } while (!state.compare_exchange_weak(
+        seen, reinterpret_cast<std::uintptr_t>(mine), std::memory_order_release,
+        std::memory_order_acquire));  // [event.push]; failed: [event.set]
     return true;
   }
 
   // Sets it; wake(Waiter*) for each who waited, first come first. False: it was detached before.
   template <class Wake>
   static bool set(word& state, Wake&& wake) noexcept {
-    const std::uintptr_t seen = state.exchange(kSet, std::memory_order_acq_rel);  // [event.set] [event.push]
+    const std::uintptr_t seen =
+        state.exchange(kSet, std::memory_order_acq_rel);  // [event.set] [event.push]
     if (seen == kDetached) return false;
     if (seen == kUnset || seen == kSet) return true;
     record* in_order = nullptr;
@@ -70,14 +72,16 @@ class event_core {
   static bool detach(word& state) noexcept {
     std::uintptr_t seen = kUnset;
     // release: to whoever frees what the two share; acquire: what was done before set()
-    state.compare_exchange_strong(seen, kDetached, std::memory_order_acq_rel, std::memory_order_acquire);
+    state.compare_exchange_strong(seen, kDetached, std::memory_order_acq_rel,
+                                  std::memory_order_acquire);
     return seen == kSet;
   }
 
   // Only an event that is set can be unset; those who wait go on waiting.
   static void reset(word& state) noexcept {
     std::uintptr_t set = kSet;
-    state.compare_exchange_strong(set, kUnset, std::memory_order_acq_rel, std::memory_order_relaxed);  // failed: not set
+    state.compare_exchange_strong(set, kUnset, std::memory_order_acq_rel,
+                                  std::memory_order_relaxed);  // failed: not set
   }
 };
 

@@ -31,7 +31,9 @@ class wait_group_core {
   using record = wait_record<Waiter>;
   static constexpr std::uint64_t kWaiting = std::uint64_t{1} << 32;
 
-  static std::int64_t count_of(std::uint64_t state) noexcept { return static_cast<std::int32_t>(state & 0xFFFF'FFFFu); }
+  static std::int64_t count_of(std::uint64_t state) noexcept {
+    return static_cast<std::int32_t>(state & 0xFFFF'FFFFu);
+  }
 
   // Adds n. False: the count would fall below zero or overflow. wake(Waiter*) for each who waited for zero, first come first.
   template <class Wake>
@@ -43,7 +45,8 @@ class wait_group_core {
       if (count < 0 || count > INT32_MAX) return false;
       next = (seen & kWaiting) | static_cast<std::uint32_t>(count);
       // acq_rel: the last one passes on what all the others did
-    } while (!state.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed));
+    } while (!state.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
     if (next == kWaiting) release_all(state, guard, waiters, wake);
     return true;
   }
@@ -53,8 +56,10 @@ class wait_group_core {
     os::lock_guard hold(guard);
     std::uint64_t seen = state.load(std::memory_order_acquire);  // [wait_group.done]
     do {
-      if (seen == 0) return false;  // zero with somebody waiting: the last done() is about to take the list, with us
-    } while (!state.compare_exchange_weak(seen, seen | kWaiting, std::memory_order_acq_rel, std::memory_order_acquire));
+      if (seen == 0)
+        return false;  // zero with somebody waiting: the last done() is about to take the list, with us
+    } while (!state.compare_exchange_weak(seen, seen | kWaiting, std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
     mine->next = static_cast<record*>(waiters);
     waiters = mine;
     return true;

@@ -31,8 +31,8 @@ void* next_definition(std::atomic<void*>& slot, const char* name) noexcept {
   return found;
 }
 
-constinit call malloc_call{"malloc"}, free_call{"free"}, calloc_call{"calloc"}, realloc_call{"realloc"},
-    memalign_call{"memalign"};
+constinit call malloc_call{"malloc"}, free_call{"free"}, calloc_call{"calloc"},
+    realloc_call{"realloc"}, memalign_call{"memalign"};
 
 }  // namespace
 
@@ -81,12 +81,12 @@ int posix_memalign(void** p, size_t alignment, size_t bytes) noexcept {
 }
 
 // WATCH(function, (parameters), (arguments)): an interposed function whose type is that of the header.
-#define WATCH(result, name, parameters, arguments, ...)                                               \
-  result name parameters __VA_ARGS__ {                                                                \
-    static constinit call seen{#name};                                                                \
-    static constinit std::atomic<void*> slot{nullptr};                                                \
-    saw(seen);                                                                                        \
-    return reinterpret_cast<result(*) parameters>(next_definition(slot, #name)) arguments;            \
+#define WATCH(result, name, parameters, arguments, ...)                                    \
+  result name parameters __VA_ARGS__ {                                                     \
+    static constinit call seen{#name};                                                     \
+    static constinit std::atomic<void*> slot{nullptr};                                     \
+    saw(seen);                                                                             \
+    return reinterpret_cast<result(*) parameters>(next_definition(slot, #name)) arguments; \
   }
 
 // --- threads and locks ---
@@ -94,11 +94,13 @@ WATCH(int, pthread_mutex_lock, (pthread_mutex_t * m), (m), noexcept)
 WATCH(int, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), noexcept)
 WATCH(int, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), noexcept)
 WATCH(int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t* m), (c, m))
-WATCH(int, pthread_create, (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* arg), (t, a, f, arg), noexcept)
+WATCH(int, pthread_create, (pthread_t * t, const pthread_attr_t* a, void* (*f)(void*), void* arg),
+      (t, a, f, arg), noexcept)
 WATCH(int, pthread_join, (pthread_t t, void** result), (t, result))
 WATCH(int, pthread_getattr_np, (pthread_t t, pthread_attr_t* a), (t, a), noexcept)
 WATCH(int, pthread_setname_np, (pthread_t t, const char* name), (t, name), noexcept)
-WATCH(int, __cxa_thread_atexit, (void (*f)(void*), void* object, void* module), (f, object, module), noexcept)
+WATCH(int, __cxa_thread_atexit, (void (*f)(void*), void* object, void* module), (f, object, module),
+      noexcept)
 
 // What is done already takes no lock: the unwinder asks each time.
 int pthread_once(pthread_once_t* once, void (*function)()) {
@@ -106,7 +108,8 @@ int pthread_once(pthread_once_t* once, void (*function)()) {
   static constinit call seen{"pthread_once"};
   static constinit std::atomic<void*> slot{nullptr};
   if (__atomic_load_n(once, __ATOMIC_ACQUIRE) != kDone) saw(seen);
-  return reinterpret_cast<int (*)(pthread_once_t*, void (*)())>(next_definition(slot, "pthread_once"))(once, function);
+  return reinterpret_cast<int (*)(pthread_once_t*, void (*)())>(
+      next_definition(slot, "pthread_once"))(once, function);
 }
 
 // --- the loader ---
@@ -157,8 +160,8 @@ WATCH(int, __cxa_guard_acquire, (__guard * g), (g))
   static constinit call seen{"__cxa_throw"};
   static constinit std::atomic<void*> slot{nullptr};
   saw(seen);
-  reinterpret_cast<void (*)(void*, std::type_info*, void (*)(void*))>(next_definition(slot, "__cxa_throw"))(thrown, type,
-                                                                                                        destroy);
+  reinterpret_cast<void (*)(void*, std::type_info*, void (*)(void*))>(
+      next_definition(slot, "__cxa_throw"))(thrown, type, destroy);
   __builtin_unreachable();
 }
 

@@ -15,10 +15,10 @@
 #include <mutex>
 #include <string_view>
 
+#include <weft/weft.hpp>
 #include "bracket/watch.hpp"
 #include "bracket/workload.hpp"
 #include "sched/entry.hpp"
-#include <weft/weft.hpp>
 
 namespace b = weft::test::bracket;
 
@@ -34,12 +34,16 @@ int run_scenario(std::string_view name, unsigned nprocs) {
     if (s.name != name) continue;
     const std::string missed = s.run(nprocs);
     if (!missed.empty()) return complain(missed);
-    if (b::nsysmon_regions == 0) return complain("sysmon was not watched: was sysmon_main() renamed?");
-    for (const char* call : {"malloc", "free", "pthread_mutex_lock", "pthread_create", "vfprintf"}) {
-      if (b::count_of(call) == 0) return complain(std::string(call) + " was never called: is it interposed at all?");
+    if (b::nsysmon_regions == 0)
+      return complain("sysmon was not watched: was sysmon_main() renamed?");
+    for (const char* call :
+         {"malloc", "free", "pthread_mutex_lock", "pthread_create", "vfprintf"}) {
+      if (b::count_of(call) == 0)
+        return complain(std::string(call) + " was never called: is it interposed at all?");
     }
     if (b::nviolations != 0) return complain("the bracket is broken; see above");
-    std::printf("%llu calls of malloc, none inside\n", static_cast<unsigned long long>(b::count_of("malloc")));
+    std::printf("%llu calls of malloc, none inside\n",
+                static_cast<unsigned long long>(b::count_of("malloc")));
     return 0;
   }
   return complain("no such scenario");
@@ -65,8 +69,10 @@ void violate(std::string_view how) {
   if (how == "fwrite") std::fwrite("x", 1, 1, stderr);
   if (how == "fputs") std::fputs("x", stderr);
   if (how == "dlopen") kept = ::dlopen(nullptr, RTLD_NOW);
-  if (how == "dl_iterate_phdr") ::dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 1; }, nullptr);
-  if (how == "local_static") static const std::string s(static_cast<std::size_t>(::getpid()) % 7 + 3, 'x');
+  if (how == "dl_iterate_phdr")
+    ::dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) { return 1; }, nullptr);
+  if (how == "local_static")
+    static const std::string s(static_cast<std::size_t>(::getpid()) % 7 + 3, 'x');
   if (how == "pthread_create") {
     pthread_t t;
     ::pthread_create(&t, nullptr, &do_nothing, nullptr);
@@ -116,7 +122,8 @@ int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   b::keep_going = std::getenv("BRACKET_KEEP_GOING") != nullptr;
   kept = std::malloc(10);
-  if (what == "run" && argc == 4) return run_scenario(argv[2], static_cast<unsigned>(std::atoi(argv[3])));
+  if (what == "run" && argc == 4)
+    return run_scenario(argv[2], static_cast<unsigned>(std::atoi(argv[3])));
   if (what == "violate" && argc == 3) return run_control(argv[2]);
   if (what == "overflow") {
     b::watch_signal_handler = true;

@@ -19,7 +19,8 @@ void wrapped_sysmon_main(void* arg) {
 
 unsigned wrapped_resize(unsigned n, bool is_explicit) asm("__wrap__ZN4weft5sched6resizeEjb");
 unsigned wrapped_resize(unsigned n, bool is_explicit) {
-  if (sched::current_m() != nullptr) return real_resize(n, is_explicit);  // a goroutine is watched through its M
+  if (sched::current_m() != nullptr)
+    return real_resize(n, is_explicit);  // a goroutine is watched through its M
   nresize_regions.fetch_add(1);
   region all{"while the world is stopped"};
   return real_resize(n, is_explicit);

@@ -106,7 +106,8 @@ void name_frames(const frames& f) noexcept {
   }
   arguments[n] = nullptr;
   pid_t child = 0;
-  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments), environ) == 0) {
+  if (posix_spawnp(&child, arguments[0], nullptr, nullptr, const_cast<char* const*>(arguments),
+                   environ) == 0) {
     int status = 0;
     waitpid(child, &status, 0);
   }

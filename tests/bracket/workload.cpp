@@ -16,8 +16,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "bracket/watch.hpp"
 #include <weft/weft.hpp>
+#include "bracket/watch.hpp"
 
 namespace weft::test::bracket {
 
@@ -43,7 +43,9 @@ void throw_and_catch(int depth) {
   }
 }
 
-std::string unless(bool is_fine, const char* complaint) { return is_fine ? std::string() : complaint; }
+std::string unless(bool is_fine, const char* complaint) {
+  return is_fine ? std::string() : complaint;
+}
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
@@ -73,9 +75,15 @@ std::string spawning(unsigned nprocs) {
       large[99] = round;
       for (int i = 0; i < 20; ++i) {
         handles.push_back(weft::spawn([i] { return i; }));
-        handles.push_back(weft::spawn([large] { use_libraries(); return large[99]; }));
-        handles.push_back(weft::spawn([](const std::string& s) { return static_cast<int>(s.size()); }, std::string(100, 'x')));
-        weft::go({.name = "named", .labels = {{"key", "value"}}}, [] { weft::this_goroutine::set_name("renamed"); });
+        handles.push_back(weft::spawn([large] {
+          use_libraries();
+          return large[99];
+        }));
+        handles.push_back(
+            weft::spawn([](const std::string& s) { return static_cast<int>(s.size()); },
+                        std::string(100, 'x')));
+        weft::go({.name = "named", .labels = {{"key", "value"}}},
+                 [] { weft::this_goroutine::set_name("renamed"); });
       }
       throws_when_copied bad;
       try {
@@ -85,7 +93,8 @@ std::string spawning(unsigned nprocs) {
       for (auto& h : handles) sum += h.join();
     }
   });
-  return unless(sum == 50 * (190 + 20 * 100) + 20 * (49 * 50 / 2), "wrong sum of what the goroutines returned");
+  return unless(sum == 50 * (190 + 20 * 100) + 20 * (49 * 50 / 2),
+                "wrong sum of what the goroutines returned");
 }
 
 std::string waiting(unsigned nprocs) {
@@ -199,14 +208,16 @@ std::string resizing(unsigned nprocs) {
     busy.wait();
     nstops = weft::stats().world_stops;
   });
-  if (nresize_regions.load() == before) return "max_procs() on a plain thread was not watched: was resize() renamed?";
+  if (nresize_regions.load() == before)
+    return "max_procs() on a plain thread was not watched: was resize() renamed?";
   return unless(nstops > 40, "the world was hardly ever stopped");
 }
 
 [[gnu::noinline]] std::size_t use_stack(std::size_t bytes) {
   volatile char room[4096];
   room[0] = 1;
-  return bytes <= sizeof room ? static_cast<std::size_t>(room[0]) : use_stack(bytes - sizeof room) + static_cast<std::size_t>(room[0]);
+  return bytes <= sizeof room ? static_cast<std::size_t>(room[0])
+                              : use_stack(bytes - sizeof room) + static_cast<std::size_t>(room[0]);
 }
 
 std::string stack_sizes(unsigned nprocs) {
@@ -245,7 +256,10 @@ std::string endings(unsigned nprocs) {
         weft::exit_goroutine();
       });
       all.go([&] { throw_and_catch(3); });
-      auto throwing = weft::spawn([&] { local.get() += 'x'; throw std::runtime_error(std::string(100, 'e')); });
+      auto throwing = weft::spawn([&] {
+        local.get() += 'x';
+        throw std::runtime_error(std::string(100, 'e'));
+      });
       auto exiting = weft::spawn([] { weft::exit_goroutine(); });
       try {
         throwing.join();
@@ -261,7 +275,8 @@ std::string endings(unsigned nprocs) {
       all.wait();
     }
   });
-  return unless(ndestroyed == 50 && nthrown == 50 && nexited == 50, "not every goroutine ended as it should");
+  return unless(ndestroyed == 50 && nthrown == 50 && nexited == 50,
+                "not every goroutine ended as it should");
 }
 
 std::string foreign_threads(unsigned nprocs) {
@@ -279,7 +294,10 @@ std::string foreign_threads(unsigned nprocs) {
           ++ndone;
         });
         there.wait();
-        auto h = weft::spawn([&] { use_libraries(); return 1; });
+        auto h = weft::spawn([&] {
+          use_libraries();
+          return 1;
+        });
         weft::blocking([] { use_libraries(); });
         weft::yield();
         back.set();
@@ -299,7 +317,11 @@ std::string running_again(unsigned nprocs) {
   for (int round = 0; round < 20; ++round) {
     static weft::event never;
     weft::run({.max_procs = nprocs, .lock_main = round % 2 == 1}, [&] {
-      for (int i = 0; i < 20; ++i) weft::go([] { use_libraries(); never.wait(); });
+      for (int i = 0; i < 20; ++i)
+        weft::go([] {
+          use_libraries();
+          never.wait();
+        });
       weft::go([] { weft::blocking([] { sleep_ms(3); }); });
       for (int i = 0; i < 3; ++i) {
         use_libraries();
@@ -353,13 +375,18 @@ std::string idling(unsigned nprocs) {
   unsigned nbefore = 0, nafter = 0;
   weft::run({.max_procs = 0}, [&] {
     static weft::event never;
-    for (int i = 0; i < 500; ++i) weft::go([] { use_libraries(); never.wait(); });
+    for (int i = 0; i < 500; ++i)
+      weft::go([] {
+        use_libraries();
+        never.wait();
+      });
     weft::wait_group all;
     for (int i = 0; i < 12; ++i) all.go([] { weft::blocking([] { sleep_ms(100); }); });
     all.wait();
     nbefore = weft::stats().threads;
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (std::chrono::steady_clock::now() < limit) weft::yield();  // sysmon keeps house while somebody runs
+    while (std::chrono::steady_clock::now() < limit)
+      weft::yield();  // sysmon keeps house while somebody runs
     weft::blocking([] { sleep_ms(7000); });
     nafter = weft::stats().threads;
   });
@@ -371,10 +398,18 @@ std::string idling(unsigned nprocs) {
 
 const std::vector<scenario>& scenarios() {
   static const std::vector<scenario> all{
-      {"spawning", &spawning},       {"waiting", &waiting},     {"blocking_calls", &blocking_calls},
-      {"locked_threads", &locked_threads}, {"resizing", &resizing}, {"stack_sizes", &stack_sizes},
-      {"endings", &endings},         {"foreign_threads", &foreign_threads}, {"running_again", &running_again},
-      {"overflowing", &overflowing}, {"stealing", &stealing},   {"idling", &idling},
+      {"spawning", &spawning},
+      {"waiting", &waiting},
+      {"blocking_calls", &blocking_calls},
+      {"locked_threads", &locked_threads},
+      {"resizing", &resizing},
+      {"stack_sizes", &stack_sizes},
+      {"endings", &endings},
+      {"foreign_threads", &foreign_threads},
+      {"running_again", &running_again},
+      {"overflowing", &overflowing},
+      {"stealing", &stealing},
+      {"idling", &idling},
   };
   return all;
 }

@@ -1,7 +1,7 @@
 // Nor can an event be moved.
 // expect: deleted
-#include <weft/weft.hpp>
 #include <utility>
+#include <weft/weft.hpp>
 
 void f(weft::event& e) {
 #if defined(WEFT_MUST_FAIL)

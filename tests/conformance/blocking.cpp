@@ -204,6 +204,20 @@ TEST(blocking, a_blocked_thread_loses_its_p_when_others_have_use_for_it) {
   });
 }
 
+// Between two short calls its slice can end as anybody's: it is not enough to look at how long each call takes.
+TEST_FOR_PROCS(blocking, a_loop_of_short_calls_does_not_keep_its_p_from_the_others) {
+  std::atomic<bool> stop{false};
+  weft::wait_group wg;
+  for (unsigned i = 0; i < weft::max_procs(); ++i) {
+    wg.go([&] {
+      while (!stop) weft::blocking([] { std::this_thread::yield(); });
+    });
+  }
+  for (int i = 0; i < 10; ++i) weft::yield();
+  stop = true;
+  wg.wait();
+}
+
 // B057: the P is retaken at about the moment the call returns; exactly one has it afterwards (checked in debug builds, and by
 // ThreadSanitizer through the P's own fields).
 TEST_FOR_PROCS(blocking_race, short_calls_race_with_sysmon) {

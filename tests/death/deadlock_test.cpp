@@ -87,7 +87,8 @@ TEST(deadlock, dump_tells_id_name_reason_and_origin_of_every_goroutine) {
     EXPECT_TRUE(said_like(block, "waits on 0x[0-9a-f]+"));
     const std::string origin = find_like(block, "made at (death_scenarios\\+0x[0-9a-f]+)");
     ASSERT_FALSE(origin.empty());
-    EXPECT_TRUE(said_like(meaning_of(origin), "deadlock\\.cpp:" + find_like(line, "line=([0-9]+)")));
+    EXPECT_TRUE(
+        said_like(meaning_of(origin), "deadlock\\.cpp:" + find_like(line, "line=([0-9]+)")));
   }
   EXPECT_EQ(ntold, 4);
 }
@@ -99,8 +100,10 @@ TEST(deadlock, origin_is_right_in_a_program_at_a_fixed_address) {
   const child_end ended = run_child({.command = {WEFT_DEATH_FIXED_ADDRESS}});
   expect_report(ended, kAllAsleep);
   const std::string offset = find_like(ended.err, "made at death_fixed_address\\+(0x[0-9a-f]+)");
-  const child_end answer = run_child({.command = {"addr2line", "-i", "-e", WEFT_DEATH_FIXED_ADDRESS, offset}});
-  EXPECT_TRUE(said_like(answer.out, "fixed_address\\.cpp:" + find_like(ended.out, "line=([0-9]+)"))) << ended.err;
+  const child_end answer =
+      run_child({.command = {"addr2line", "-i", "-e", WEFT_DEATH_FIXED_ADDRESS, offset}});
+  EXPECT_TRUE(said_like(answer.out, "fixed_address\\.cpp:" + find_like(ended.out, "line=([0-9]+)")))
+      << ended.err;
 }
 #endif
 
@@ -176,7 +179,8 @@ TEST(deadlock, can_be_ignored) {
 
 TEST(deadlock, holds_under_forced_migration) {
   SKIP_UNDER_EMULATOR();
-  for (const char* name : {"deadlock_simple", "deadlock_locked_main", "deadlock_locked_goroutine", "deadlock_dump"}) {
+  for (const char* name :
+       {"deadlock_simple", "deadlock_locked_main", "deadlock_locked_goroutine", "deadlock_dump"}) {
     SCOPED_TRACE(name);
     expect_report(scenario(name, {{"WEFT_DEBUG", "migrate=1"}}), kAllAsleep);
   }
@@ -225,10 +229,12 @@ TEST_P(no_false_alarm, while_someone_can_still_wake) {
 
 INSTANTIATE_TEST_SUITE_P(
     deadlock, no_false_alarm,
-    testing::Values("alive_foreign_thread_wakes_later", "alive_foreign_thread_starts_a_goroutine_later",
+    testing::Values("alive_foreign_thread_wakes_later",
+                    "alive_foreign_thread_starts_a_goroutine_later",
                     "alive_blocking_wakes_later_on_one_p", "alive_blocking_wakes_later_on_two_ps",
-                    "alive_set_from_inside_blocking", "alive_unannotated_sleep", "alive_detached_while_it_computes",
-                    "alive_runtime_object_with_a_busy_owner", "alive_locked_main_woken_by_foreign_thread"),
+                    "alive_set_from_inside_blocking", "alive_unannotated_sleep",
+                    "alive_detached_while_it_computes", "alive_runtime_object_with_a_busy_owner",
+                    "alive_locked_main_woken_by_foreign_thread"),
     [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

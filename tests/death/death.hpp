@@ -40,7 +40,8 @@ inline constexpr bool kIsTsan = false;
 
 inline constexpr bool kIsEmulated = sizeof(WEFT_TEST_EMULATOR) > 1;
 
-inline child_end scenario(const std::string& name, environment env = {}, std::chrono::milliseconds limit = 6s) {
+inline child_end scenario(const std::string& name, environment env = {},
+                          std::chrono::milliseconds limit = 6s) {
   // What the developer's shell says must not decide a test.
   environment whole = {{"WEFT_DEBUG", ""}, {"WEFT_MAXPROCS", ""}};
   whole.insert(whole.end(), env.begin(), env.end());
@@ -52,16 +53,20 @@ inline child_end scenario(const std::string& name, environment env = {}, std::ch
 // "death_scenarios+0x1234" -> "function_name file.cpp:12": what addr2line says, inlined callers and all.
 inline std::string meaning_of(const std::string& module_and_offset) {
   const std::string offset = find_like(module_and_offset, "\\+(0x[0-9a-f]+)");
-  return run_child({.command = {"addr2line", "-i", "-f", "-C", "-e", WEFT_DEATH_SCENARIOS, offset}}).out;
+  return run_child({.command = {"addr2line", "-i", "-f", "-C", "-e", WEFT_DEATH_SCENARIOS, offset}})
+      .out;
 }
 
-inline bool has_addr2line() { return run_child({.command = {"addr2line", "--version"}}).exit_code == 0; }
+inline bool has_addr2line() {
+  return run_child({.command = {"addr2line", "--version"}}).exit_code == 0;
+}
 
 // All offsets of the program itself in a backtrace's frames, explained together.
 inline std::string meaning_of_backtrace(const std::string& report) {
   std::vector<std::string> command = {"addr2line", "-i", "-f", "-C", "-e", WEFT_DEATH_SCENARIOS};
   const std::string frame = "death_scenarios+0x";
-  for (std::size_t at = report.find("\t#"); at != std::string::npos; at = report.find("\t#", at + 1)) {
+  for (std::size_t at = report.find("\t#"); at != std::string::npos;
+       at = report.find("\t#", at + 1)) {
     const std::string line = report.substr(at, report.find('\n', at) - at);
     if (const std::size_t offset = line.find(frame); offset != std::string::npos) {
       command.push_back(line.substr(offset + frame.size() - 2));

@@ -35,7 +35,8 @@ TEST(uncaught_exception, in_a_goroutine_without_a_name_tells_where_it_was_made) 
   const child_end ended = scenario("throw_unnamed");
   expect_panic(ended, "std::runtime_error: from nobody", "[0-9]+");
   const std::string origin = find_like(ended.err, "made at (death_scenarios\\+0x[0-9a-f]+)");
-  EXPECT_TRUE(said_like(meaning_of(origin), "exceptions\\.cpp:" + find_like(ended.out, "line=([0-9]+)")));
+  EXPECT_TRUE(
+      said_like(meaning_of(origin), "exceptions\\.cpp:" + find_like(ended.out, "line=([0-9]+)")));
 }
 
 TEST(uncaught_exception, of_a_type_without_what_is_named_by_its_type) {
@@ -43,24 +44,29 @@ TEST(uncaught_exception, of_a_type_without_what_is_named_by_its_type) {
 }
 
 TEST(uncaught_exception, after_a_journey_over_threads_is_the_same) {
-  expect_panic(scenario("throw_after_migration"), "std::runtime_error: after a journey", "[0-9]+ \"culprit\"");
-  expect_panic(scenario("throw_after_migration", {{"WEFT_DEBUG", "migrate=1"}}), "std::runtime_error: after a journey",
+  expect_panic(scenario("throw_after_migration"), "std::runtime_error: after a journey",
                "[0-9]+ \"culprit\"");
-  expect_panic(scenario("throw_on_a_locked_thread"), "std::runtime_error: tied", "[0-9]+ \"culprit\"");
+  expect_panic(scenario("throw_after_migration", {{"WEFT_DEBUG", "migrate=1"}}),
+               "std::runtime_error: after a journey", "[0-9]+ \"culprit\"");
+  expect_panic(scenario("throw_on_a_locked_thread"), "std::runtime_error: tied",
+               "[0-9]+ \"culprit\"");
 }
 
 TEST(uncaught_exception, from_a_handler_is_the_last_one_thrown) {
   expect_panic(scenario("throw_in_handler"), "std::logic_error: the second", "[0-9]+ \"culprit\"");
-  expect_panic(scenario("throw_again"), "std::runtime_error: the first and only", "[0-9]+ \"culprit\"");
+  expect_panic(scenario("throw_again"), "std::runtime_error: the first and only",
+               "[0-9]+ \"culprit\"");
 }
 
 TEST(uncaught_exception, then_reaches_the_users_terminate_handler) {
-  for (const char* name : {"throw_with_a_terminate_handler_from_before", "throw_with_a_terminate_handler_from_inside"}) {
+  for (const char* name : {"throw_with_a_terminate_handler_from_before",
+                           "throw_with_a_terminate_handler_from_inside"}) {
     SCOPED_TRACE(name);
     const child_end ended = scenario(name);
     EXPECT_TRUE(exited(ended, 7));
     EXPECT_EQ(ended.out, "handler: seen by the handler\n");
-    EXPECT_TRUE(said(ended.err, "panic: uncaught exception std::runtime_error: seen by the handler\n"));
+    EXPECT_TRUE(
+        said(ended.err, "panic: uncaught exception std::runtime_error: seen by the handler\n"));
     EXPECT_TRUE(said(ended.err, "\"culprit\" [running]"));
   }
 }
@@ -81,7 +87,8 @@ TEST(uncaught_exception, whose_what_throws_ends_the_process_all_the_same) {
 }
 
 TEST(uncaught_exception, whose_what_yields_is_reported) {
-  expect_panic(scenario("throw_what_yields"), ".*what_yields: said after yields", "[0-9]+ \"culprit\"");
+  expect_panic(scenario("throw_what_yields"), ".*what_yields: said after yields",
+               "[0-9]+ \"culprit\"");
 }
 
 TEST(uncaught_exception, whose_what_yields_to_another_that_throws_is_reported) {
@@ -92,7 +99,8 @@ TEST(uncaught_exception, whose_what_yields_to_another_that_throws_is_reported) {
 }
 
 TEST(uncaught_exception, whose_what_blocks_is_reported) {
-  expect_panic(scenario("throw_what_blocks"), ".*what_blocks: said after a sleep", "[0-9]+ \"culprit\"");
+  expect_panic(scenario("throw_what_blocks"), ".*what_blocks: said after a sleep",
+               "[0-9]+ \"culprit\"");
 }
 
 TEST(uncaught_exception, wins_over_the_deadlock_it_happens_in) {
@@ -158,8 +166,9 @@ TEST(exit_goroutine, passes_a_catch_all_that_rethrows) {
 
 void expect_misuse(const child_end& ended, const std::string& what) {
   EXPECT_TRUE(exited(ended, 2));
-  EXPECT_TRUE(said_like(ended.err, "^fatal error: weft: exit_goroutine\\(\\) " + what +
-                                       ".* by goroutine [0-9]+ \"culprit\" \\(made at death_scenarios\\+0x"));
+  EXPECT_TRUE(said_like(ended.err,
+                        "^fatal error: weft: exit_goroutine\\(\\) " + what +
+                            ".* by goroutine [0-9]+ \"culprit\" \\(made at death_scenarios\\+0x"));
   EXPECT_EQ(count_of(ended.err, "fatal error"), 1);
 }
 
@@ -189,7 +198,9 @@ TEST(exit_goroutine, while_an_exception_unwinds_is_a_named_fatal_error) {
   EXPECT_EQ(ended.out, "");
 }
 
-TEST(exit_goroutine, outside_a_goroutine_throws) { EXPECT_TRUE(exited(scenario("exit_outside"), 0)); }
+TEST(exit_goroutine, outside_a_goroutine_throws) {
+  EXPECT_TRUE(exited(scenario("exit_outside"), 0));
+}
 
 // --- out of main ---
 

@@ -16,14 +16,14 @@ TEST_P(survives, and_meets_all_requirements) {
 
 const auto name_of = [](const auto& name) { return std::string(name.param); };
 
-INSTANTIATE_TEST_SUITE_P(run, survives,
-                         testing::Values("run_inside_run", "run_in_two_threads", "run_100_times",
-                                         "run_returns_while_others_compute", "run_returns_while_others_block",
-                                         "abandoned_goroutine_starts_others", "abandoned_goroutine_resizes",
-                                         "abandoned_goroutine_meets_the_next_run",
-                                         "waiters_of_the_last_run_are_skipped", "foreign_threads_come_and_go",
-                                         "system_from_many_goroutines"),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    run, survives,
+    testing::Values("run_inside_run", "run_in_two_threads", "run_100_times",
+                    "run_returns_while_others_compute", "run_returns_while_others_block",
+                    "abandoned_goroutine_starts_others", "abandoned_goroutine_resizes",
+                    "abandoned_goroutine_meets_the_next_run", "waiters_of_the_last_run_are_skipped",
+                    "foreign_threads_come_and_go", "system_from_many_goroutines"),
+    name_of);
 
 TEST(run, returns_what_main_returned) { EXPECT_TRUE(exited(scenario("run_returns_code"), 7)); }
 
@@ -42,7 +42,8 @@ TEST(abandoned_goroutine, never_returns_from_its_next_call) {
 // --- exit ---
 
 TEST(process_exit, static_objects_may_use_weft_after_run) {
-  for (const char* name : {"exit_after_run_with_static_user", "exit_after_run_that_left_goroutines"}) {
+  for (const char* name :
+       {"exit_after_run_with_static_user", "exit_after_run_that_left_goroutines"}) {
     SCOPED_TRACE(name);
     const child_end ended = scenario(name);
     EXPECT_TRUE(exited(ended, 0));
@@ -52,8 +53,8 @@ TEST(process_exit, static_objects_may_use_weft_after_run) {
 }
 
 TEST(process_exit, in_the_midst_of_goroutines_is_clean) {
-  for (const char* name :
-       {"exit_in_main_goroutine", "exit_in_goroutine", "exit_in_goroutine_on_one_p", "exit_on_foreign_thread"}) {
+  for (const char* name : {"exit_in_main_goroutine", "exit_in_goroutine",
+                           "exit_in_goroutine_on_one_p", "exit_on_foreign_thread"}) {
     SCOPED_TRACE(name);
     for (int i = 0; i < 3; ++i) {
       const child_end ended = scenario(name);
@@ -65,8 +66,8 @@ TEST(process_exit, in_the_midst_of_goroutines_is_clean) {
 }
 
 TEST(process_exit, from_odd_places_is_clean) {
-  for (const char* name : {"exit_inside_blocking", "exit_with_a_static_runtime", "exit_in_goroutine_with_a_static_runtime",
-                           "quick_exit_in_goroutine"}) {
+  for (const char* name : {"exit_inside_blocking", "exit_with_a_static_runtime",
+                           "exit_in_goroutine_with_a_static_runtime", "quick_exit_in_goroutine"}) {
     SCOPED_TRACE(name);
     const child_end ended = scenario(name);
     EXPECT_TRUE(exited(ended, 7));
@@ -91,15 +92,17 @@ TEST_P(fork_child, that_calls_weft_is_told_why_not) {
   const child_end ended = scenario(GetParam());
   EXPECT_TRUE(exited(ended, 0)) << "the parent is not harmed";
   EXPECT_EQ(ended.out, "child exited with 2\n");
-  EXPECT_TRUE(said_like(ended.err, "^fatal error: weft: called in the child of a fork;.*exec or _exit"));
+  EXPECT_TRUE(
+      said_like(ended.err, "^fatal error: weft: called in the child of a fork;.*exec or _exit"));
   EXPECT_EQ(count_of(ended.err, "\n"), 1) << "one line";
 }
 
 INSTANTIATE_TEST_SUITE_P(fork, fork_child,
-                         testing::Values("fork_go", "fork_spawn", "fork_yield", "fork_event_set", "fork_event_wait",
-                                         "fork_wait_group", "fork_blocking", "fork_max_procs", "fork_run",
-                                         "fork_returns_from_goroutine", "fork_foreign_go", "fork_foreign_wait",
-                                         "fork_foreign_max_procs"),
+                         testing::Values("fork_go", "fork_spawn", "fork_yield", "fork_event_set",
+                                         "fork_event_wait", "fork_wait_group", "fork_blocking",
+                                         "fork_max_procs", "fork_run",
+                                         "fork_returns_from_goroutine", "fork_foreign_go",
+                                         "fork_foreign_wait", "fork_foreign_max_procs"),
                          name_of);
 
 // Not what the contract allows, but what people do. The child ends, by itself or with the message; it does not hang on threads
@@ -128,10 +131,13 @@ TEST(fork, before_and_after_a_runtime_is_free) {
 TEST(exec, children_get_the_original_signal_mask_and_dispositions) {
   const child_end ended = scenario("children_get_the_original_mask");
   EXPECT_TRUE(exited(ended, 0));
-  const auto answer = [&](const std::string& who) { return find_like(ended.out, "^" + who + ": (.*)$"); };
+  const auto answer = [&](const std::string& who) {
+    return find_like(ended.out, "^" + who + ": (.*)$");
+  };
   for (const char* how : {"system", "spawn", "exec"}) {
     SCOPED_TRACE(how);
-    EXPECT_TRUE(said_like(answer(std::string("before ") + how), "SigBlk:.0000000000000200")) << "what the program set";
+    EXPECT_TRUE(said_like(answer(std::string("before ") + how), "SigBlk:.0000000000000200"))
+        << "what the program set";
     EXPECT_EQ(answer(std::string("in ") + how), answer(std::string("before ") + how));
   }
   for (const char* who : {"locked system", "blocking system", "after system", "main system"}) {

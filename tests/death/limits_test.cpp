@@ -12,11 +12,13 @@ void expect_fatal(const child_end& ended, const std::string& pattern) {
 
 TEST(wait_group_misuse, below_zero_names_the_goroutine) {
   expect_fatal(scenario("wait_group_negative"),
-               "weft: negative wait_group counter by goroutine [0-9]+ \"culprit\" \\(made at death_scenarios\\+0x");
+               "weft: negative wait_group counter by goroutine [0-9]+ \"culprit\" \\(made at "
+               "death_scenarios\\+0x");
   const child_end in_main = scenario("wait_group_negative_in_main");
   expect_fatal(in_main, "weft: negative wait_group counter by goroutine 1");
   EXPECT_FALSE(said(in_main.err, "()")) << "nothing where nothing is known";
-  expect_fatal(scenario("wait_group_negative_on_a_foreign_thread"), "weft: negative wait_group counter by a thread");
+  expect_fatal(scenario("wait_group_negative_on_a_foreign_thread"),
+               "weft: negative wait_group counter by a thread");
 }
 
 TEST(thread_limit, beyond_it_is_a_clear_fatal_error) {
@@ -43,18 +45,21 @@ TEST(process_limit, at_the_start_is_an_exception) {
 
 TEST(process_limit, later_is_a_clear_fatal_error) {
   if (kIsEmulated) GTEST_SKIP() << "threads of the emulator come first";
-  expect_fatal(scenario("processes_exhausted_later"), "weft: failed to create a new thread \\(.*errno=11\\).*ulimit -u");
+  expect_fatal(scenario("processes_exhausted_later"),
+               "weft: failed to create a new thread \\(.*errno=11\\).*ulimit -u");
 }
 
 TEST(address_space_limit, of_256_mib_is_enough) {
-  if (kIsAsan || kIsTsan || kIsEmulated) GTEST_SKIP() << "no sanitizer or emulator lives in so little";
+  if (kIsAsan || kIsTsan || kIsEmulated)
+    GTEST_SKIP() << "no sanitizer or emulator lives in so little";
   const child_end ended = scenario("address_space_small_at_start");
   EXPECT_TRUE(exited(ended, 0));
   EXPECT_EQ(ended.out, "it ran\n");
 }
 
 TEST(address_space_limit, of_almost_nothing_ends_with_a_message) {
-  if (kIsAsan || kIsTsan || kIsEmulated) GTEST_SKIP() << "no sanitizer or emulator lives in so little";
+  if (kIsAsan || kIsTsan || kIsEmulated)
+    GTEST_SKIP() << "no sanitizer or emulator lives in so little";
   const child_end ended = scenario("address_space_tiny_at_start");
   if (ended.exit_code == 2) {
     expect_fatal(ended, "weft: .*(memory|address space|thread|stack)");
@@ -67,12 +72,14 @@ TEST(address_space_limit, of_almost_nothing_ends_with_a_message) {
 }
 
 TEST(address_space_limit, reached_by_stacks_ends_with_a_message) {
-  if (kIsAsan || kIsTsan || kIsEmulated) GTEST_SKIP() << "no sanitizer or emulator lives in so little";
+  if (kIsAsan || kIsTsan || kIsEmulated)
+    GTEST_SKIP() << "no sanitizer or emulator lives in so little";
   const child_end ended = scenario("address_space_exhausted_by_stacks");
   if (ended.exit_code == 3) {
     EXPECT_EQ(ended.out, "caught bad_alloc\n");
   } else {
-    expect_fatal(ended, "weft: (no stack for goroutine [0-9]+|failed to create a new thread|out of memory)");
+    expect_fatal(
+        ended, "weft: (no stack for goroutine [0-9]+|failed to create a new thread|out of memory)");
   }
 }
 
@@ -91,7 +98,9 @@ TEST(bad_input, stack_of_exactly_1_gib_is_the_largest_that_works) {
 
 TEST(bad_input, empty_functions) { EXPECT_TRUE(exited(scenario("functions_empty"), 0)); }
 
-TEST(bad_input, copies_that_throw) { EXPECT_TRUE(exited(scenario("arguments_that_throw_when_copied"), 0)); }
+TEST(bad_input, copies_that_throw) {
+  EXPECT_TRUE(exited(scenario("arguments_that_throw_when_copied"), 0));
+}
 
 // Only CPU time is measured, so a busy machine does not matter. One wake-up per millisecond would cost 30 ms.
 TEST(idle, program_with_1000_parked_goroutines_uses_no_cpu) {
@@ -105,13 +114,16 @@ TEST(idle, program_with_1000_parked_goroutines_uses_no_cpu) {
 // --- the environment ---
 
 TEST(environment_variables, rubbish_costs_one_line_and_is_ignored) {
-  const child_end procs = scenario("environment_is_beaten_by_options", {{"WEFT_MAXPROCS", "banana"}});
+  const child_end procs =
+      scenario("environment_is_beaten_by_options", {{"WEFT_MAXPROCS", "banana"}});
   EXPECT_TRUE(exited(procs, 0));
   EXPECT_EQ(procs.err, "weft: WEFT_MAXPROCS=banana is not a number from 1 to 4096; ignored\n");
   EXPECT_EQ(procs.out, "max_procs=2\n");
-  const child_end debug = scenario("environment_is_beaten_by_options", {{"WEFT_DEBUG", "nonsense"}});
+  const child_end debug =
+      scenario("environment_is_beaten_by_options", {{"WEFT_DEBUG", "nonsense"}});
   EXPECT_TRUE(exited(debug, 0));
-  EXPECT_EQ(debug.err, "weft: WEFT_DEBUG: nonsense: no such key (WEFT_DEBUG=help lists them); ignored\n");
+  EXPECT_EQ(debug.err,
+            "weft: WEFT_DEBUG: nonsense: no such key (WEFT_DEBUG=help lists them); ignored\n");
   EXPECT_EQ(debug.out, "max_procs=2\n");
 }
 
@@ -119,15 +131,16 @@ TEST(environment_variables, help_lists_every_key_and_the_program_runs) {
   const child_end ended = scenario("environment_is_beaten_by_options", {{"WEFT_DEBUG", "help"}});
   EXPECT_TRUE(exited(ended, 0));
   EXPECT_EQ(ended.out, "max_procs=2\n");
-  for (const char* key : {"deadlock=", "guard=", "maxthreads=", "membarrier=", "migrate=", "scavenge=", "seed=",
-                          "stacksize=", "updatemaxprocs="}) {
+  for (const char* key : {"deadlock=", "guard=", "maxthreads=", "membarrier=", "migrate=",
+                          "scavenge=", "seed=", "stacksize=", "updatemaxprocs="}) {
     EXPECT_TRUE(said(ended.err, key));
   }
 }
 
 TEST(environment_variables, maxprocs_is_honoured_and_beaten_by_options) {
   EXPECT_EQ(scenario("environment_tells", {{"WEFT_MAXPROCS", "3"}}).out, "max_procs=3\n");
-  EXPECT_EQ(scenario("environment_is_beaten_by_options", {{"WEFT_MAXPROCS", "3"}}).out, "max_procs=2\n");
+  EXPECT_EQ(scenario("environment_is_beaten_by_options", {{"WEFT_MAXPROCS", "3"}}).out,
+            "max_procs=2\n");
   for (const char* bad : {"0", "-1", "100000", "3x", " 3", "99999999999999999999"}) {
     const child_end ended = scenario("environment_tells", {{"WEFT_MAXPROCS", bad}});
     EXPECT_TRUE(exited(ended, 0));

@@ -10,7 +10,8 @@ unsigned long limit_of(const child_end& ended) {
 }
 
 // The whole report: who, how large, where, and by SIGABRT.
-void expect_overflow(const child_end& ended, const std::string& who, unsigned long at_least, unsigned long at_most) {
+void expect_overflow(const child_end& ended, const std::string& who, unsigned long at_least,
+                     unsigned long at_most) {
   EXPECT_TRUE(died_of(ended, SIGABRT));
   EXPECT_TRUE(said_like(ended.err, "goroutine [0-9]+ .*stack exceeds [0-9]+-byte limit"));
   EXPECT_TRUE(said_like(ended.err, "^goroutine " + who + " \\[running\\]:$"));
@@ -27,7 +28,9 @@ TEST(stack_overflow, of_a_goroutine_is_reported) {
 }
 
 TEST(stack_overflow, first_line_has_the_promised_form) {
-  EXPECT_TRUE(said_like(scenario("overflow_default").err, "^fatal error: goroutine [0-9]+ (\"deep\" )?stack exceeds [0-9]+-byte limit"));
+  EXPECT_TRUE(
+      said_like(scenario("overflow_default").err,
+                "^fatal error: goroutine [0-9]+ (\"deep\" )?stack exceeds [0-9]+-byte limit"));
 }
 
 TEST(stack_overflow, backtrace_shows_the_recursion) {
@@ -100,7 +103,9 @@ TEST(stack_size, is_that_of_this_run_and_not_of_the_first) {
   EXPECT_TRUE(exited(scenario("stack_size_of_the_second_run"), 0));
 }
 
-TEST(stack_size, zero_is_the_default) { EXPECT_TRUE(exited(scenario("stack_size_zero_is_the_default"), 0)); }
+TEST(stack_size, zero_is_the_default) {
+  EXPECT_TRUE(exited(scenario("stack_size_zero_is_the_default"), 0));
+}
 
 TEST(stack_size, one_byte_is_rounded_up_to_something_that_works) {
   EXPECT_TRUE(exited(scenario("stack_size_one_is_rounded_up"), 0));
@@ -120,13 +125,16 @@ TEST(fault, through_a_null_pointer_dies_of_sigsegv) {
   expect_plain_fault(scenario("fault_wild"));
 }
 
-TEST(fault, of_a_foreign_threads_own_stack_is_not_ours) { expect_plain_fault(scenario("fault_overflow_of_a_foreign_thread")); }
+TEST(fault, of_a_foreign_threads_own_stack_is_not_ours) {
+  expect_plain_fault(scenario("fault_overflow_of_a_foreign_thread"));
+}
 
 TEST(fault, in_the_guard_of_another_goroutine_does_not_blame_the_wrong_stack) {
   if (kIsAsan || kIsTsan) GTEST_SKIP() << "stacks have another size there";
   const child_end ended = scenario("fault_in_the_guard_of_another");
   EXPECT_NE(ended.signal, 0);
-  EXPECT_FALSE(said_like(ended.err, "^goroutine [0-9]+ \"culprit\" \\[running\\]:$") && said(ended.err, "larger stack helps"));
+  EXPECT_FALSE(said_like(ended.err, "^goroutine [0-9]+ \"culprit\" \\[running\\]:$") &&
+               said(ended.err, "larger stack helps"));
 }
 
 TEST(fault, goes_to_the_handler_that_was_there_before) {
@@ -138,7 +146,9 @@ TEST(fault, goes_to_the_handler_that_was_there_before) {
   }
 }
 
-TEST(fault, that_was_sent_by_kill_dies_of_sigsegv) { expect_plain_fault(scenario("signal_segv_sent")); }
+TEST(fault, that_was_sent_by_kill_dies_of_sigsegv) {
+  expect_plain_fault(scenario("signal_segv_sent"));
+}
 
 // --- signals ---
 

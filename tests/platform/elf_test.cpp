@@ -36,18 +36,22 @@ TEST(platform_objects, advertise_branch_tracking_and_no_shadow_stack) {
   const auto members = by_member(output_of({WEFT_READELF, "-n", WEFT_STATIC_LIBRARY}));
   ASSERT_GT(members.size(), 20u);
   for (const auto& [name, notes] : members) {
-    EXPECT_NE(notes.find("IBT"), std::string::npos) << name << " would switch IBT off for the whole program";
+    EXPECT_NE(notes.find("IBT"), std::string::npos)
+        << name << " would switch IBT off for the whole program";
     EXPECT_EQ(notes.find("SHSTK"), std::string::npos) << name;
   }
 }
 
 TEST(platform_objects, ask_for_no_executable_stack) {
   NEEDS_TOOL(WEFT_READELF);
-  for (const auto& [name, sections] : by_member(output_of({WEFT_READELF, "-SW", WEFT_STATIC_LIBRARY}))) {
+  for (const auto& [name, sections] :
+       by_member(output_of({WEFT_READELF, "-SW", WEFT_STATIC_LIBRARY}))) {
     const std::string line = find_like(sections, "(\\.note\\.GNU-stack[^\n]*)");
-    ASSERT_FALSE(line.empty()) << name << ": without this section the linker makes every stack executable";
+    ASSERT_FALSE(line.empty()) << name
+                               << ": without this section the linker makes every stack executable";
     // name type address offset size es flags ...: the flags column is missing when it is empty
-    EXPECT_FALSE(said_like(line, "PROGBITS +[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ [0-9a-f]+ +[A-Z]*X")) << name << ": " << line;
+    EXPECT_FALSE(said_like(line, "PROGBITS +[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ [0-9a-f]+ +[A-Z]*X"))
+        << name << ": " << line;
   }
 }
 
@@ -69,14 +73,17 @@ TEST(platform_library, needs_nothing_but_the_c_and_cxx_libraries) {
     const std::string needed = find_like(line, "NEEDED.*\\[([^]]+)\\]");
     if (needed.empty()) continue;
     ++count;
-    EXPECT_TRUE(said_like(needed, "^(libc|libm|libstdc\\+\\+|libgcc_s|ld-linux[-a-z0-9_]*)\\.so\\.[0-9]+$")) << needed;
+    EXPECT_TRUE(
+        said_like(needed, "^(libc|libm|libstdc\\+\\+|libgcc_s|ld-linux[-a-z0-9_]*)\\.so\\.[0-9]+$"))
+        << needed;
   }
   EXPECT_GE(count, 2) << dynamic;
 }
 
 TEST(platform_library, has_no_executable_stack_and_no_text_relocations) {
   NEEDS_TOOL(WEFT_READELF);
-  EXPECT_TRUE(said_like(output_of({WEFT_READELF, "-lW", WEFT_SHARED_LIBRARY}), "GNU_STACK[ 0-9a-fx]+ RW "));
+  EXPECT_TRUE(
+      said_like(output_of({WEFT_READELF, "-lW", WEFT_SHARED_LIBRARY}), "GNU_STACK[ 0-9a-fx]+ RW "));
   EXPECT_FALSE(said_like(output_of({WEFT_READELF, "-dW", WEFT_SHARED_LIBRARY}), "TEXTREL"));
 }
 
@@ -84,7 +91,8 @@ TEST(platform_library, has_no_executable_stack_and_no_text_relocations) {
 // stand inside the bracket.
 TEST(platform_library, resolves_its_symbols_when_it_is_loaded) {
   NEEDS_TOOL(WEFT_READELF);
-  EXPECT_TRUE(said_like(output_of({WEFT_READELF, "-dW", WEFT_SHARED_LIBRARY}), "BIND_NOW|FLAGS_1.* NOW"));
+  EXPECT_TRUE(
+      said_like(output_of({WEFT_READELF, "-dW", WEFT_SHARED_LIBRARY}), "BIND_NOW|FLAGS_1.* NOW"));
 }
 
 TEST(platform_library, exports_only_its_public_names) {
@@ -93,7 +101,8 @@ TEST(platform_library, exports_only_its_public_names) {
   int count = 0;
   for (const std::string& line : lines_of(symbols)) {
     if (line.find(" A ") != std::string::npos) continue;  // the version itself
-    if (said_like(line, " [WVu] .*std::")) continue;      // templates of the standard library are nobody's
+    if (said_like(line, " [WVu] .*std::"))
+      continue;  // templates of the standard library are nobody's
     ++count;
     EXPECT_TRUE(said_like(line, "weft::v1::")) << line;
   }
@@ -107,7 +116,8 @@ TEST(platform_objects, functions_that_switch_compute_no_thread_local_address) {
   GTEST_SKIP() << "reads x86 instructions";
 #endif
   NEEDS_TOOL(WEFT_OBJDUMP);
-  const std::string code = output_of({WEFT_OBJDUMP, "-dr", "--no-show-raw-insn", WEFT_STATIC_LIBRARY});
+  const std::string code =
+      output_of({WEFT_OBJDUMP, "-dr", "--no-show-raw-insn", WEFT_STATIC_LIBRARY});
   std::string function, why;
   bool does_switch = false;
   int nswitching = 0;

@@ -2,9 +2,9 @@
 // blocking() promises errno of its function; every other call may come back on another thread, so only the address counts.
 #include <cerrno>
 
+#include <weft/weft.hpp>
 #include "platform/tool.hpp"
 #include "support/for_procs.hpp"
-#include <weft/weft.hpp>
 
 namespace {
 
@@ -15,7 +15,8 @@ namespace {
   return p;
 }
 
-void check_one(int i) {
+// Not inlined either: the compiler takes errno's address once per function, and the caller's loop switches.
+[[gnu::noinline]] void check_one(int i) {
   const int result = weft::blocking([i] {
     errno = 1000 + i;
     return -1;
@@ -61,7 +62,8 @@ TEST(platform_errno, survives_forced_migration) {
   ASSERT_GT(::readlink("/proc/self/exe", self, sizeof self - 1), 0);
   command.back() = self;
   command.push_back("--gtest_filter=platform_errno.*");
-  const auto ended = weft::test::run_child({.command = command, .environment = {{"WEFT_DEBUG", "migrate=1"}}});
+  const auto ended =
+      weft::test::run_child({.command = command, .environment = {{"WEFT_DEBUG", "migrate=1"}}});
   EXPECT_TRUE(weft::test::exited(ended, 0));
 }
 

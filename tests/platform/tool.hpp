@@ -17,7 +17,8 @@ namespace weft::test {
 
 inline bool is_installed(std::string_view tool) {
   if (tool.empty()) return false;
-  if (tool.find('/') != std::string_view::npos) return ::access(std::string(tool).c_str(), X_OK) == 0;
+  if (tool.find('/') != std::string_view::npos)
+    return ::access(std::string(tool).c_str(), X_OK) == 0;
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {

@@ -8,11 +8,13 @@ using namespace weft::test;
 void expect_clean_backtrace(const std::string& way) {
   NEEDS_TOOL("gdb");
   if (is_emulated()) GTEST_SKIP() << "gdb cannot debug a program inside the emulator this way";
-  const auto ended = run_child({.command = {"gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex",
-                                            "set width 0", "-ex", "break stop_here", "-ex", "run", "-ex", "bt", "-ex",
-                                            "kill", "--args", platform_program(way).back(), "stop"},
-                                .limit = std::chrono::seconds(40)});
-  if (ended.err.find("ptrace") != std::string::npos || ended.err.find("personality") != std::string::npos) {
+  const auto ended =
+      run_child({.command = {"gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex",
+                             "set width 0", "-ex", "break stop_here", "-ex", "run", "-ex", "bt",
+                             "-ex", "kill", "--args", platform_program(way).back(), "stop"},
+                 .limit = std::chrono::seconds(40)});
+  if (ended.err.find("ptrace") != std::string::npos ||
+      ended.err.find("personality") != std::string::npos) {
     GTEST_SKIP() << "this system does not let gdb trace: " << ended.err;
   }
   EXPECT_TRUE(exited(ended, 0));
@@ -31,9 +33,12 @@ void expect_clean_backtrace(const std::string& way) {
 }
 
 TEST(platform_gdb, backtrace_of_a_goroutine_ends_at_its_entry) { expect_clean_backtrace("plain"); }
-TEST(platform_gdb, backtrace_of_an_unoptimised_goroutine_ends_at_its_entry) { expect_clean_backtrace("unoptimised"); }
+TEST(platform_gdb, backtrace_of_an_unoptimised_goroutine_ends_at_its_entry) {
+  expect_clean_backtrace("unoptimised");
+}
 TEST(platform_gdb, backtrace_of_a_static_program_ends_at_its_entry) {
-  if (std::string(WEFT_PLATFORM_WAYS).find("static_pie") == std::string::npos) GTEST_SKIP() << "no static libraries here";
+  if (std::string(WEFT_PLATFORM_WAYS).find("static_pie") == std::string::npos)
+    GTEST_SKIP() << "no static libraries here";
   expect_clean_backtrace("static_pie");
 }
 
@@ -43,8 +48,9 @@ TEST(platform_valgrind, memcheck_finds_nothing) {
 #if !defined(WEFT_HAVE_VALGRIND)
   GTEST_SKIP() << "weft was built without Valgrind's headers and does not tell it about stacks";
 #endif
-  auto command = std::vector<std::string>{"valgrind", "--error-exitcode=9", "--leak-check=full",
-                                          "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"};
+  auto command =
+      std::vector<std::string>{"valgrind", "--error-exitcode=9", "--leak-check=full",
+                               "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"};
   command.push_back(platform_program("plain").back());
   const auto ended = run_child({.command = command, .limit = std::chrono::seconds(50)});
   EXPECT_TRUE(exited(ended, 0));

@@ -8,5 +8,5 @@ int main() {
   const int nested = part_one(1, [](int n) { return part_two(n, nullptr); });
   const int after = part_two(10, nullptr);
   std::printf("%d %d\n", nested, after);
-  return nested == 3 && after == 11 ? 0 : 1;
+  return nested == 103 && after == 111 ? 0 : 1;
 }

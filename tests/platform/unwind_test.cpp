@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include <weft/weft.hpp>
 #include "arch/context.hpp"
 #include "support/for_procs.hpp"
-#include <weft/weft.hpp>
 
 namespace {
 

@@ -22,8 +22,8 @@
 #else
 #define WEFT_HAS_FEATURE(x) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || WEFT_HAS_FEATURE(address_sanitizer) || \
-    WEFT_HAS_FEATURE(thread_sanitizer)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    WEFT_HAS_FEATURE(address_sanitizer) || WEFT_HAS_FEATURE(thread_sanitizer)
 #define WEFT_IS_SANITIZED 1
 #else
 #define WEFT_IS_SANITIZED 0
@@ -36,7 +36,9 @@ namespace {
 using steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
 
 struct pipe_ends {
   int read = -1;
@@ -85,7 +87,9 @@ constexpr std::pair<const char*, const char*> kSanitizerOptions[] = {
 void set_environment(const child& what) {
   for (const auto& [name, value] : kSanitizerOptions) {
     const char* const before = ::getenv(name);
-    ::setenv(name, (before != nullptr ? std::string(before) + ':' + value : std::string(value)).c_str(), 1);
+    ::setenv(name,
+             (before != nullptr ? std::string(before) + ':' + value : std::string(value)).c_str(),
+             1);
   }
   for (const auto& [name, value] : what.environment) {
     if (value.empty()) {
@@ -128,7 +132,8 @@ class watcher {
     bool is_out_open = true;
     bool is_err_open = true;
     while (!has_ended_) {
-      pollfd fds[2] = {{is_out_open ? out.read : -1, POLLIN, 0}, {is_err_open ? err.read : -1, POLLIN, 0}};
+      pollfd fds[2] = {{is_out_open ? out.read : -1, POLLIN, 0},
+                       {is_err_open ? err.read : -1, POLLIN, 0}};
       // The program may end while others keep the pipes open, so look now and then.
       ::poll(fds, 2, is_out_open || is_err_open ? 20 : 1);
       look(end);  // before the last read: what it wrote before its end is then there
@@ -183,7 +188,8 @@ std::string describe(const child_end& e) {
   return text.str();
 }
 
-testing::AssertionResult verdict(bool is_as_expected, const child_end& ended, const std::string& expected) {
+testing::AssertionResult verdict(bool is_as_expected, const child_end& ended,
+                                 const std::string& expected) {
   if (is_as_expected) return testing::AssertionSuccess() << describe(ended);
   return testing::AssertionFailure() << "expected: " << expected << "; but it " << describe(ended);
 }
@@ -238,7 +244,8 @@ testing::AssertionResult exited(const child_end& ended, int code) {
 }
 
 testing::AssertionResult died_of(const child_end& ended, int signal) {
-  return verdict(!ended.is_timeout && ended.signal == signal, ended, "death by signal " + std::to_string(signal));
+  return verdict(!ended.is_timeout && ended.signal == signal, ended,
+                 "death by signal " + std::to_string(signal));
 }
 
 testing::AssertionResult timed_out(const child_end& ended) {
@@ -252,21 +259,27 @@ testing::AssertionResult said(const std::string& output, std::string_view text) 
 
 testing::AssertionResult said_like(const std::string& output, const std::string& pattern) {
   const compiled regex(pattern);
-  if (::regexec(&regex.expression, output.c_str(), 0, nullptr, 0) == 0) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "it said nothing like \"" << pattern << "\" but:\n" << output;
+  if (::regexec(&regex.expression, output.c_str(), 0, nullptr, 0) == 0)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "it said nothing like \"" << pattern << "\" but:\n"
+                                     << output;
 }
 
 std::string find_like(const std::string& output, const std::string& pattern, int group) {
   const compiled regex(pattern);
   regmatch_t found[10];
-  if (group > 9 || ::regexec(&regex.expression, output.c_str(), 10, found, 0) != 0 || found[group].rm_so < 0) return {};
+  if (group > 9 || ::regexec(&regex.expression, output.c_str(), 10, found, 0) != 0 ||
+      found[group].rm_so < 0)
+    return {};
   return output.substr(static_cast<std::size_t>(found[group].rm_so),
                        static_cast<std::size_t>(found[group].rm_eo - found[group].rm_so));
 }
 
 int count_of(std::string_view output, std::string_view text) {
   int count = 0;
-  for (std::size_t at = output.find(text); at != std::string_view::npos; at = output.find(text, at + text.size())) ++count;
+  for (std::size_t at = output.find(text); at != std::string_view::npos;
+       at = output.find(text, at + text.size()))
+    ++count;
   return count;
 }
 

@@ -23,9 +23,10 @@ namespace weft::test {
 int time_scale();
 
 struct child {
-  std::vector<std::string> command = {};                              // the program and its arguments
-  std::vector<std::pair<std::string, std::string>> environment = {};  // added to ours; an empty value unsets
-  std::chrono::milliseconds limit = std::chrono::seconds(10);         // times time_scale()
+  std::vector<std::string> command = {};  // the program and its arguments
+  std::vector<std::pair<std::string, std::string>> environment =
+      {};  // added to ours; an empty value unsets
+  std::chrono::milliseconds limit = std::chrono::seconds(10);  // times time_scale()
 };
 
 struct child_end {

@@ -80,7 +80,8 @@ TEST(child_process, whoever_stays_behind_neither_delays_the_end_nor_survives) {
 }
 
 TEST(child_process, outputs_larger_than_a_pipe_arrive_whole) {
-  const child_end ended = shell("i=0; while [ $i -lt 20000 ]; do echo 0123456789; echo abcdefghij >&2; i=$((i+1)); done");
+  const child_end ended = shell(
+      "i=0; while [ $i -lt 20000 ]; do echo 0123456789; echo abcdefghij >&2; i=$((i+1)); done");
   EXPECT_TRUE(exited(ended, 0));
   EXPECT_EQ(ended.out.size(), 220'000u);
   EXPECT_EQ(ended.err.size(), 220'000u);
@@ -88,8 +89,9 @@ TEST(child_process, outputs_larger_than_a_pipe_arrive_whole) {
 
 TEST(child_process, environment_is_added_and_unset) {
   ::setenv("WEFT_TEST_PASSED_ON", "yes", 1);
-  const child_end ended = run_child({.command = {"/bin/sh", "-c", "echo $A-$WEFT_TEST_PASSED_ON-$HOME"},
-                                     .environment = {{"A", "b c"}, {"HOME", ""}}});
+  const child_end ended =
+      run_child({.command = {"/bin/sh", "-c", "echo $A-$WEFT_TEST_PASSED_ON-$HOME"},
+                 .environment = {{"A", "b c"}, {"HOME", ""}}});
   EXPECT_EQ(ended.out, "b c-yes-\n");
 }
 

@@ -46,7 +46,8 @@ WEFT_API launch begin_launch(const char* what);
 WEFT_API launch begin_launch(const char* what, const go_options& opts);
 WEFT_API WEFT_MAY_SWITCH void commit_launch(launch l, entry_fn entry) noexcept;
 WEFT_API void cancel_launch(launch l) noexcept;
-WEFT_API WEFT_MAY_SWITCH void launch_copy(const char* what, entry_fn entry, const void* closure, std::size_t bytes);
+WEFT_API WEFT_MAY_SWITCH void launch_copy(const char* what, entry_fn entry, const void* closure,
+                                          std::size_t bytes);
 
 template <class F>
 constexpr void reject_empty(const F& f) {

@@ -32,10 +32,11 @@ extern "C" void weft_context_entry() noexcept;
       "hint #36"
       : "+r"(f), "+r"(t)
       :
-      : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
-        "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "memory", "cc", "v0", "v1",
-        "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17",
-        "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+      : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+        "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
+        "x30", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
+        "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
+        "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
 }
 
 inline void make_context(context* c, void* top, void (*entry)(void*), void* arg) noexcept {
@@ -60,6 +61,8 @@ inline fp_control save_fp_control() noexcept {
   return now;
 }
 
-inline void load_fp_control(const fp_control& c) noexcept { asm volatile("msr fpcr, %0" : : "r"(c.fpcr)); }
+inline void load_fp_control(const fp_control& c) noexcept {
+  asm volatile("msr fpcr, %0" : : "r"(c.fpcr));
+}
 
 }  // namespace weft::arch

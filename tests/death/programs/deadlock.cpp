@@ -38,7 +38,8 @@ SCENARIO(deadlock_join) {
 // Each goroutine tells on stdout what the dump has to say about it: id, maker, line, name.
 namespace {
 void tell(std::uint64_t maker, int line, const char* name) {
-  say("id=%llu by=%llu line=%d name=%s", static_cast<unsigned long long>(weft::this_goroutine::id()),
+  say("id=%llu by=%llu line=%d name=%s",
+      static_cast<unsigned long long>(weft::this_goroutine::id()),
       static_cast<unsigned long long>(maker), line, name);
 }
 }  // namespace
@@ -55,7 +56,11 @@ SCENARIO(deadlock_dump) {
     // clang-format on
     weft::go({.name = "parent"}, [&told] {
       const std::uint64_t parent_id = weft::this_goroutine::id();
-      weft::go([&told, parent_id] { tell(parent_id, __LINE__, ""); told.done(); wait_for_ever(); });
+      weft::go([&told, parent_id] {
+        tell(parent_id, __LINE__, "");
+        told.done();
+        wait_for_ever();
+      });
       wait_for_ever();
     });
     told.wait();
@@ -139,7 +144,9 @@ SCENARIO(deadlock_foreign_thread_ends_last) {
 }
 
 SCENARIO(deadlock_hook) {
-  weft::on_fatal([](std::string_view message) { say("hook: %.*s", static_cast<int>(message.size()), message.data()); });
+  weft::on_fatal([](std::string_view message) {
+    say("hook: %.*s", static_cast<int>(message.size()), message.data());
+  });
   weft::run([] { wait_for_ever(); });
 }
 

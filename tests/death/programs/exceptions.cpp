@@ -24,7 +24,8 @@ namespace {
 template <class F>
 void run_doomed(F f, weft::options opts = {}) {
   weft::run(opts, [&] {
-    auto ended = weft::spawn({.name = "waiter"}, [] { weft::blocking([] { ::usleep(8'000'000); }); });
+    auto ended =
+        weft::spawn({.name = "waiter"}, [] { weft::blocking([] { ::usleep(8'000'000); }); });
     weft::go({.name = "culprit"}, f);
     ended.join();
   });
@@ -221,7 +222,8 @@ SCENARIO(throw_near_the_end_of_the_stack) {
   };
   run_doomed([] {
     const char here = 0;
-    deep::go_down(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(&here) - 180 * 1024));
+    deep::go_down(
+        reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(&here) - 180 * 1024));
   });
 }
 

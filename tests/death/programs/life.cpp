@@ -7,7 +7,9 @@
 
 using namespace scenario;
 
-SCENARIO(run_returns_code) { std::exit(weft::run([] { return 7; })); }
+SCENARIO(run_returns_code) {
+  std::exit(weft::run([] { return 7; }));
+}
 
 SCENARIO(go_outside_run) {
   REQUIRE(throws<weft::not_running>([] { weft::go([] {}); }));
@@ -198,7 +200,11 @@ SCENARIO(abandoned_goroutine_meets_the_next_run) {
 SCENARIO(waiters_of_the_last_run_are_skipped) {
   static weft::event shared;
   weft::run([] {
-    for (int i = 0; i < 10; ++i) weft::go([] { shared.wait(); say("woken"); });
+    for (int i = 0; i < 10; ++i)
+      weft::go([] {
+        shared.wait();
+        say("woken");
+      });
     for (int i = 0; i < 100; ++i) weft::yield();
   });
   weft::run([] {

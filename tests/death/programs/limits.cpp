@@ -158,12 +158,14 @@ SCENARIO(max_procs_1024) {
 SCENARIO(options_absurd) {
   REQUIRE(throws<std::invalid_argument>([] { weft::run({.max_procs = 100'000}, [] {}); }));
   REQUIRE(throws<std::invalid_argument>([] { weft::run({.stack_size = kAbsurd}, [] {}); }));
-  REQUIRE(throws<std::invalid_argument>([] { weft::run({.stack_size = (std::size_t{1} << 30) + 1}, [] {}); }));
+  REQUIRE(throws<std::invalid_argument>(
+      [] { weft::run({.stack_size = (std::size_t{1} << 30) + 1}, [] {}); }));
   REQUIRE(throws<std::invalid_argument>([] { weft::run({.main_stack_size = kAbsurd}, [] {}); }));
   REQUIRE(throws<std::invalid_argument>([] { weft::runtime r({.max_procs = 100'000}); }));
   weft::run({.max_threads = ~0u}, [] {
     REQUIRE(throws<std::invalid_argument>([] { weft::go({.stack_size = kAbsurd}, [] {}); }));
-    REQUIRE(throws<std::invalid_argument>([] { (void)weft::spawn({.stack_size = (std::size_t{1} << 30) + 1}, [] {}); }));
+    REQUIRE(throws<std::invalid_argument>(
+        [] { (void)weft::spawn({.stack_size = (std::size_t{1} << 30) + 1}, [] {}); }));
     REQUIRE(weft::num_goroutines() == 1);
   });
 }
@@ -175,7 +177,8 @@ SCENARIO(options_largest) {
 }
 
 SCENARIO(options_largest_for_all) {
-  weft::run({.stack_size = std::size_t{1} << 30}, [] { weft::spawn([] { weft::yield(); }).join(); });
+  weft::run({.stack_size = std::size_t{1} << 30},
+            [] { weft::spawn([] { weft::yield(); }).join(); });
 }
 
 SCENARIO(functions_empty) {
@@ -186,7 +189,7 @@ SCENARIO(functions_empty) {
     struct member {
       void call() {}
     };
-    void (member::*const no_member)() = nullptr;
+    void (member::* const no_member)() = nullptr;
     REQUIRE(throws<std::invalid_argument>([&] { weft::go(empty); }));
     REQUIRE(throws<std::invalid_argument>([&] { weft::go(std::function<void()>()); }));
     REQUIRE(throws<std::invalid_argument>([&] { weft::go(null); }));

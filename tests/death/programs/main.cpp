@@ -11,7 +11,9 @@ namespace {
 constinit entry* first = nullptr;
 }
 
-entry::entry(std::string_view n, function f) noexcept : name(n), run(f), next(first) { first = this; }
+entry::entry(std::string_view n, function f) noexcept : name(n), run(f), next(first) {
+  first = this;
+}
 
 void say(const char* format, ...) {
   char line[512];

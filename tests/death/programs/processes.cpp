@@ -41,7 +41,8 @@ void in_child_of_goroutine(F f) {
 }
 
 // The masks and ignored signals as the kernel sees them, of a fresh program.
-constexpr const char* kAskShell = "grep -E '^(SigBlk|SigIgn|SigCgt)' /proc/self/status | tr '\\n' ' '; echo";
+constexpr const char* kAskShell =
+    "grep -E '^(SigBlk|SigIgn|SigCgt)' /proc/self/status | tr '\\n' ' '; echo";
 
 void ask(const char* who) {
   std::fprintf(stdout, "%s: ", who);
@@ -52,7 +53,8 @@ void ask(const char* who) {
 void ask_by_spawn(const char* who) {
   std::fprintf(stdout, "%s: ", who);
   std::fflush(stdout);
-  char* const arguments[] = {const_cast<char*>("sh"), const_cast<char*>("-c"), const_cast<char*>(kAskShell), nullptr};
+  char* const arguments[] = {const_cast<char*>("sh"), const_cast<char*>("-c"),
+                             const_cast<char*>(kAskShell), nullptr};
   pid_t pid;
   REQUIRE(::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, arguments, environ) == 0);
   int status;
@@ -119,7 +121,9 @@ SCENARIO(fork_run) {
 SCENARIO(fork_returns_from_goroutine) {
   weft::run([] {
     static std::atomic<pid_t> pid{0};
-    weft::spawn([] { pid = ::fork(); }).join();  // the child's copy ends its goroutine, in nobody's scheduler
+    weft::spawn([] {
+      pid = ::fork();
+    }).join();  // the child's copy ends its goroutine, in nobody's scheduler
     int status = 0;
     weft::blocking([&] { ::waitpid(pid, &status, 0); });
     if (WIFEXITED(status)) say("child exited with %d", WEXITSTATUS(status));
@@ -227,7 +231,8 @@ SCENARIO(environment_is_beaten_by_options) {
   weft::run({.max_procs = 2}, [] { say("max_procs=%u", weft::max_procs()); });
 }
 SCENARIO(hook_on_misuse) {
-  const auto before = weft::on_fatal([](std::string_view m) { say("hook: %.*s", static_cast<int>(m.size()), m.data()); });
+  const auto before = weft::on_fatal(
+      [](std::string_view m) { say("hook: %.*s", static_cast<int>(m.size()), m.data()); });
   REQUIRE(before == nullptr);
   weft::run([] { weft::wait_group().done(); });
 }

@@ -74,12 +74,12 @@ struct farewell {
 
 }  // namespace scenario
 
-#define SCENARIO(name)                                              \
-  static void scenario_##name();                                    \
-  static scenario::entry entry_##name(#name, &scenario_##name);     \
+#define SCENARIO(name)                                          \
+  static void scenario_##name();                                \
+  static scenario::entry entry_##name(#name, &scenario_##name); \
   static void scenario_##name()
 
-#define REQUIRE(condition) \
-  do {                     \
+#define REQUIRE(condition)                                               \
+  do {                                                                   \
     if (!(condition)) scenario::not_met(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -178,7 +178,8 @@ SCENARIO(fault_in_the_guard_of_another) {
     });
     while (other == nullptr) weft::yield();
     weft::go({.name = "culprit"}, [] {
-      const auto slot = reinterpret_cast<std::uintptr_t>(other.load()) & ~std::uintptr_t{128 * 1024 - 1};
+      const auto slot =
+          reinterpret_cast<std::uintptr_t>(other.load()) & ~std::uintptr_t{128 * 1024 - 1};
       *reinterpret_cast<volatile char*>(slot + 4096) = 1;
     });
     wait_for_ever();
@@ -193,7 +194,7 @@ SCENARIO(fault_overflow_of_a_foreign_thread) {
 }
 
 SCENARIO(fault_with_siginfo_handler) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   action.sa_sigaction = [](int number, siginfo_t* info, void* context) {
     if (number != SIGSEGV || info->si_addr != nullptr || context == nullptr) ::_exit(kNotMet);
