@@ -51,10 +51,11 @@ class goroutine_local {
   goroutine_local& operator=(const goroutine_local&) = delete;
 
   T& get() const {
-    return detail::local_value<T, true>(id_, [this] {
+    return detail::local_value<T, true>(id_, [&initial = initial_] {
       if constexpr (std::is_copy_constructible_v<T>) {
-        return std::make_unique<T>(initial_);
+        return std::make_unique<T>(initial);
       } else {
+        static_cast<void>(initial);
         return std::make_unique<T>();
       }
     });

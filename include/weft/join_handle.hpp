@@ -78,14 +78,15 @@ class join_cell final : public join_state<std::invoke_result_t<Call&>> {
   }
 
   // The goroutine's body. The closure and the goroutine's locals are gone before anyone can join.
-  WEFT_FORCED_UNWIND void run() {
+  void run() {
     try {
       this->fill(*call_);
-    } catch (goroutine_unwind&) {
-      this->exited = true;
-      finish();
-      throw;
     } catch (...) {
+      if (must_rethrow()) {
+        this->exited = true;
+        finish();
+        throw;
+      }
       this->error = std::current_exception();
     }
     finish();

@@ -67,7 +67,7 @@ struct main_of final : main_call {
   F& function;
   explicit main_of(F& f) noexcept : function(f) { invoke = &main_of::call; }
 
-  WEFT_FORCED_UNWIND static void call(main_call* self) {
+  static void call(main_call* self) {
     auto& me = *static_cast<main_of*>(self);
     try {
       if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
@@ -75,9 +75,8 @@ struct main_of final : main_call {
       } else {
         me.code = static_cast<int>(std::invoke(me.function));
       }
-    } catch (goroutine_unwind&) {
-      throw;
     } catch (...) {
+      if (must_rethrow()) throw;
       me.error = std::current_exception();
     }
   }

@@ -94,6 +94,13 @@ inline void destroy_fiber(fiber&) noexcept {}
 
 #endif
 
+// Frames are about to be left without their epilogues, which would have lifted ASan's marks.
+inline void before_forced_unwind() noexcept {
+#if defined(WEFT_ASAN)
+  __asan_handle_no_return();
+#endif
+}
+
 // Memory that the leak checker must scan though no thread's stack or global holds it.
 inline void register_root([[maybe_unused]] const void* low,
                           [[maybe_unused]] std::size_t size) noexcept {

@@ -45,12 +45,10 @@ namespace weft::inline v1::detail {
 namespace s = weft::sched;
 
 void begin_blocking() noexcept {
-  if (rt::M* const mp = s::current_m(); mp == nullptr || mp->detach.wants_attention())
-      [[unlikely]] {
-    if (mp == nullptr) return;  // a plain thread blocks only itself
-    s::leave(
-        s::enter());  // a slice that is over ends before f, since it must not end right after it
-  }
+  rt::M* const before = s::current_m();
+  if (before == nullptr) return;  // a plain thread blocks only itself
+  // A slice that is over ends before f, since it must not end right after it; inside an outer f neither.
+  if (before->detach.wants_attention() && before->curg()->nblocking == 0) s::leave(s::enter());
   rt::M* const mp = s::enter();
   rt::G* const gp = mp->curg();
   if (gp->nblocking++ == 0) s::begin(mp, gp);

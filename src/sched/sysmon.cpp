@@ -108,9 +108,8 @@ bool look(std::int64_t now_ns, bool& any_deferral) noexcept {
     if (mp == nullptr) continue;
     if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
       if (should_retake(pp, now_ns) && retake(pp)) did_something = true;
-    } else {
-      watch_slice(pp, now_ns);
     }
+    watch_slice(pp, now_ns);  // also for one that makes one short blocking() call after the other
     any_deferral |= watch_deferral(pp);
   }
   return did_something;

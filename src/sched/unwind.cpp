@@ -124,6 +124,7 @@ void exit_goroutine() {
   static_assert(sizeof(_Unwind_Exception) <= sizeof(rt::g_cold::unwind));
   auto* const exception = ::new (self->cold().unwind) _Unwind_Exception{};
   exception->exception_cleanup = &on_caught;
+  arch::before_forced_unwind();
   _Unwind_ForcedUnwind(exception, &stop_at_end, self);
   misuse("exit_goroutine() could not unwind the stack,");
 }

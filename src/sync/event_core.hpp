@@ -14,6 +14,7 @@
 //   [event.push]  push: CAS release           ->  set: exchange acquire (the waiter's record)
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace weft::sync {

@@ -124,7 +124,6 @@ WATCH(int, fputs, (const char* s, FILE* f), (s, f))
 WATCH(int, puts, (const char* s), (s))
 WATCH(int, fputc, (int c, FILE* f), (c, f))
 WATCH(int, putc, (int c, FILE* f), (c, f))
-WATCH(int, putchar, (int c), (c))
 WATCH(char*, fgets, (char* s, int n, FILE* f), (s, n, f))
 WATCH(int, fflush, (FILE * f), (f))
 WATCH(FILE*, fopen, (const char* file, const char* mode), (file, mode))
@@ -156,7 +155,8 @@ extern "C" {
 WATCH(void*, __cxa_allocate_exception, (size_t bytes), (bytes), noexcept)
 WATCH(int, __cxa_guard_acquire, (__guard * g), (g))
 
-[[noreturn]] void __cxa_throw(void* thrown, std::type_info* type, void (*destroy)(void*)) {
+__attribute__((noreturn)) void __cxa_throw(void* thrown, std::type_info* type,
+                                           void (*destroy)(void*)) {
   static constinit call seen{"__cxa_throw"};
   static constinit std::atomic<void*> slot{nullptr};
   saw(seen);

@@ -87,8 +87,10 @@ TEST(deadlock, dump_tells_id_name_reason_and_origin_of_every_goroutine) {
     EXPECT_TRUE(said_like(block, "waits on 0x[0-9a-f]+"));
     const std::string origin = find_like(block, "made at (death_scenarios\\+0x[0-9a-f]+)");
     ASSERT_FALSE(origin.empty());
-    EXPECT_TRUE(
-        said_like(meaning_of(origin), "deadlock\\.cpp:" + find_like(line, "line=([0-9]+)")));
+    // A statement may begin on the line before the call: unoptimised builds name that one.
+    const std::string at = find_like(line, "line=([0-9]+)");
+    const std::string before = std::to_string(std::stoi(at) - 1);
+    EXPECT_TRUE(said_like(meaning_of(origin), "deadlock\\.cpp:(" + at + "|" + before + ")"));
   }
   EXPECT_EQ(ntold, 4);
 }
