@@ -18,7 +18,7 @@ namespace weft::sched {
 
 namespace {
 
-std::atomic<int> crashing_tid{0};
+std::atomic<std::uintptr_t> crasher{0};
 std::atomic<fatal_hook> hook{nullptr};
 std::terminate_handler terminate_before = nullptr;
 constexpr std::size_t kLongestName =
@@ -118,10 +118,12 @@ bool print_frame(const void* pc, void* arg) {
 bool was_panic_printed = false;
 
 bool try_begin_crash() noexcept {
-  int nobody = 0;
-  const int me = os::thread_id();
-  return crashing_tid.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) ||
-         nobody == me;
+  // The goroutine, not its thread: the what() of its exception may take it elsewhere.
+  const G* const gp = running_g();
+  const std::uintptr_t me = gp != nullptr ? reinterpret_cast<std::uintptr_t>(gp)
+                                          : static_cast<std::uintptr_t>(os::thread_id()) * 2 + 1;
+  std::uintptr_t nobody = 0;
+  return crasher.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me;
 }
 
 void begin_crash() noexcept {
