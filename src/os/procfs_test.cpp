@@ -168,7 +168,8 @@ TEST(threads, the_census_leaves_the_ignorable_out) {
 
 TEST(threads, a_main_thread_that_has_ended_does_not_count) {
   if (__tsan_init != nullptr) {
-    GTEST_SKIP() << "a forked child lacks ThreadSanitizer's own thread, which the census leaves out";
+    GTEST_SKIP()
+        << "a forked child lacks ThreadSanitizer's own thread, which the census leaves out";
   }
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -1,4 +1,7 @@
 // life_test.cpp: the contract around the runtime: run again, abandon, exit, fork, exec.
+#include <cstdio>
+#include <string>
+
 #include "death.hpp"
 
 namespace weft::test {
@@ -128,11 +131,24 @@ TEST(fork, before_and_after_a_runtime_is_free) {
   }
 }
 
+// Signals 32 and 33 are the C library's own. Whoever started us may have left them ignored, and the first thread that
+// anybody makes changes that, with or without weft.
+std::string without_the_librarys_own(std::string line) {
+  constexpr unsigned long long kOwn = 0x1'8000'0000;
+  const std::string label = "SigIgn:\t";
+  const std::size_t at = line.find(label);
+  if (at == std::string::npos) return line;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                std::stoull(line.substr(at + label.size(), 16), nullptr, 16) & ~kOwn);
+  return line.replace(at + label.size(), 16, digits);
+}
+
 TEST(exec, children_get_the_original_signal_mask_and_dispositions) {
   const child_end ended = scenario("children_get_the_original_mask");
   EXPECT_TRUE(exited(ended, 0));
   const auto answer = [&](const std::string& who) {
-    return find_like(ended.out, "^" + who + ": (.*)$");
+    return without_the_librarys_own(find_like(ended.out, "^" + who + ": (.*)$"));
   };
   for (const char* how : {"system", "spawn", "exec"}) {
     SCOPED_TRACE(how);
