@@ -41,7 +41,7 @@ void trim_one(G* gp, void* arg) {
   rt::g_cold& cold = gp->cold();
   const bool is_alive = gp->epoch == sched.epoch.load(std::memory_order_relaxed);
   if (is_alive && !cold.was_trimmed && p->now_ns - cold.waits_since_ns >= kLongWaitNs) {
-    stack::trim(gp->stack, gp->context.sp);
+    if (stack::was_deeper(gp->stack, gp->context.sp)) stack::trim(gp->stack, gp->context.sp);
     cold.was_trimmed = true;
     ++p->ntrimmed;
   }

@@ -141,9 +141,11 @@ class watch {
       if (was_roused) nquiet_ = nidle_ = 0;
       nquiet_ = look(now_ns, is_deferral_likely_) ? 0 : std::min(nquiet_ + 1, kEnoughLooks);
       nidle_ = is_all_idle() ? std::min(nidle_ + 1, kEnoughLooks) : 0;
+      if (nidle_ > 1)
+        nquiet_ = std::max(nquiet_, kLooksBeforeBackoff + 1);  // nothing can happen soon
       if (now_ns - housekeeping_ns_ >= kHousekeepingNs) {
         housekeeping_ns_ = now_ns;
-        follow_cpu_limit();
+        if (nidle_ == 0) follow_cpu_limit();  // nobody needs more or fewer Ps while none runs
         scavenge(now_ns);
       }
     }
@@ -169,7 +171,7 @@ class watch {
   bool sleep_until_roused() noexcept {
     std::int64_t deadline_ns = os::kNoDeadline;
     if (check_deadlock()) {
-      recheck_ns_ = std::min(2 * recheck_ns_, kLongestRecheckNs);
+      recheck_ns_ = std::min(4 * recheck_ns_, kLongestRecheckNs);
       deadline_ns = os::now_ns() + recheck_ns_;
     }
     if (has_scavenging_left()) {

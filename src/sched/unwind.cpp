@@ -112,6 +112,17 @@ not_running::not_running(const char* what_was_called)
 goroutine_exited::goroutine_exited()
     : std::runtime_error("weft: join of a goroutine that ended by exit_goroutine()") {}
 
+// The C++ runtime keeps what is being handled as the address of its own header in front of the exception object. Ours has none, so
+// that address lies just before the object.
+bool detail::must_rethrow() noexcept {
+  constexpr std::uintptr_t kLargestHeader = 128;
+  const rt::M* const mp = weft::sched::current_m();
+  if (mp == nullptr || !mp->curg()->is_exiting) return false;
+  const auto caught = reinterpret_cast<std::uintptr_t>(mp->exceptions->caught);
+  const auto ours = reinterpret_cast<std::uintptr_t>(mp->curg()->cold().unwind);
+  return caught < ours && ours - caught <= kLargestHeader;
+}
+
 void exit_goroutine() {
   using namespace weft::sched;
   M* const mp = current_m();

@@ -181,6 +181,13 @@ void cache::drain() noexcept {
 
 fault classify(const void* addr) noexcept { return space.classify(addr); }
 
+bool was_deeper(const head* stack, const void* sp) noexcept {
+  const std::size_t page = os::page_size();
+  const std::uintptr_t below = (reinterpret_cast<std::uintptr_t>(sp) & ~(page - 1)) - 2 * page;
+  if (below < reinterpret_cast<std::uintptr_t>(stack->lo)) return false;
+  return os::resident(reinterpret_cast<const std::byte*>(below), page) != 0;
+}
+
 std::size_t trim(head* stack, const void* sp) noexcept {
   const std::size_t page = os::page_size();
   const auto lo = reinterpret_cast<std::uintptr_t>(stack->lo);

@@ -138,6 +138,10 @@ struct fault {
 // Async-signal-safe: reads the segment table, takes no lock. Addresses below a slot's guard belong to the slot below.
 fault classify(const void* addr) noexcept;
 
+// Whether a parked goroutine has been deeper than it is now: the page below the one that trim() would keep is resident. One page is
+// asked for, not all of them: this is asked for every goroutine that waits for long, and hardly any has been.
+bool was_deeper(const head* stack, const void* sp) noexcept;
+
 // Gives the pages from lo up to one spare page below sp's page back to the OS. The caller owns the parked goroutine; what lies at
 // or above sp, and the page below it (red zone, a signal's leftovers), is kept. Returns the bytes that were resident.
 std::size_t trim(head* stack, const void* sp) noexcept;

@@ -4,12 +4,12 @@
 // does not rethrow it stops the unwinding, which is a fatal error. Weft's own templates ask and rethrow.
 #pragma once
 
-#include <cxxabi.h>
+#include <weft/detail/config.hpp>
 
 namespace weft::inline v1::detail {
 
-// In a `catch (...)`: what was caught is no C++ exception, so it must be rethrown. (Catching abi::__forced_unwind& would do the
-// same by binding a reference to nothing.)
-inline bool must_rethrow() noexcept { return abi::__cxa_current_exception_type() == nullptr; }
+// In a `catch (...)` of a goroutine: what was caught is exit_goroutine() on its way, so it must be rethrown. (Catching
+// abi::__forced_unwind& would do the same by binding a reference to nothing.)
+WEFT_API bool must_rethrow() noexcept;
 
 }  // namespace weft::inline v1::detail
