@@ -29,6 +29,12 @@ namespace weft::arch {
 static_assert(std::is_trivial_v<context> && sizeof(context) == 24, "part of G's hot cache line");
 static_assert(sizeof(fp_control) == 8, "part of G's hot cache line");
 
+inline fp_control current_fp_control() noexcept {
+  fp_control now{};
+  save_fp_control(now);
+  return now;
+}
+
 using entry_function = void (*)(void* arg);
 
 // Where every goroutine begins: takes entry and arg off the stack and calls. Its unwind table says that nothing lies

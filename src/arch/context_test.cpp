@@ -178,13 +178,13 @@ TEST(context, an_exception_thrown_and_caught_on_a_made_stack_stays_there) {
 }
 
 TEST(fp_control_words, what_is_loaded_is_what_is_saved) {
-  const fp_control before = save_fp_control();
+  const fp_control before = current_fp_control();
   std::fesetround(FE_UPWARD);
-  const fp_control upward = save_fp_control();
+  const fp_control upward = current_fp_control();
   EXPECT_NE(upward, before);
   load_fp_control(before);
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
-  EXPECT_EQ(save_fp_control(), before);
+  EXPECT_EQ(current_fp_control(), before);
   load_fp_control(upward);
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
   load_fp_control(before);
@@ -192,9 +192,9 @@ TEST(fp_control_words, what_is_loaded_is_what_is_saved) {
 
 #if defined(__x86_64__)
 TEST(fp_control_words, sticky_flags_are_no_control_bits) {
-  const fp_control before = save_fp_control();
+  const fp_control before = current_fp_control();
   std::feraiseexcept(FE_INEXACT);
-  EXPECT_EQ(save_fp_control(), before) << "a flag made the words look different";
+  EXPECT_EQ(current_fp_control(), before) << "a flag made the words look different";
   load_fp_control(before);
   EXPECT_NE(std::fetestexcept(FE_INEXACT), 0) << "loading swept a flag away";
   std::feclearexcept(FE_ALL_EXCEPT);

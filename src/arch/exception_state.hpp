@@ -14,7 +14,9 @@ struct exception_state {
   void* caught = nullptr;
   unsigned int uncaught = 0;
 
-  bool is_clear() const noexcept { return caught == nullptr && uncaught == 0; }
+  bool is_clear() const noexcept {
+    return (reinterpret_cast<std::uintptr_t>(caught) | uncaught) == 0;
+  }
 };
 
 // This thread's own. Never inlined.

@@ -44,8 +44,8 @@ class basic_detach_word {
 
   // M, on the way into the runtime. True: the P is ours, go on. False: settle() must be called first.
   // `fence`: this machine has no membarrier, so we pay for the barrier ourselves.
-  bool enter(bool fence) noexcept {
-    if (fence) {
+  [[gnu::always_inline]] bool enter(bool fence) noexcept {
+    if (fence) [[unlikely]] {
       inside_.store(1, std::memory_order_seq_cst);
       return word_.load(std::memory_order_seq_cst) == kOwn;  // [detach.attach]
     }
@@ -111,7 +111,7 @@ class basic_detach_word {
   // M itself, inside the runtime: gives the P away and goes out without one.
   void lose() noexcept { word_.store(kLost, std::memory_order_release); }
 
-  // The M's memory is given to a new thread. A request that stands fails at its next CAS.
+  // The M's memory is given to a new thread. A request that stands fails at its next CAS. Relaxed: the new thread gets the M under L.
   void reset() noexcept {
     inside_.store(1, std::memory_order_relaxed);
     word_.store(kOwn, std::memory_order_relaxed);
@@ -119,7 +119,9 @@ class basic_detach_word {
   }
 
   bool is_lost() const noexcept { return word_.load(std::memory_order_acquire) == kLost; }
-  bool is_inside() const noexcept { return inside_.load(std::memory_order_relaxed) != 0; }
+  bool is_inside() const noexcept {
+    return inside_.load(std::memory_order_relaxed) != 0;
+  }  // M asks about itself
 
   void ask_attention() noexcept {
     attention_.store(1, std::memory_order_release);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -40,14 +41,21 @@ struct g_cold {
   [[no_unique_address]] arch::fiber fiber;
 };
 
+// What must be seen to when a goroutine goes on: mostly nothing, which is one compare.
+struct alignas(2) resume_notes {
+  bool has_exceptions = false;  // cold().exceptions must be restored
+  std::uint8_t nblocking = 0;   // depth of blocking(): its status is `syscall` while it runs
+
+  bool is_clear() const noexcept { return std::bit_cast<std::uint16_t>(*this) == 0; }
+};
+
 struct alignas(64) G {
   // --- switched: the first line ---
   std::atomic<std::uint32_t> status_word{static_cast<std::uint32_t>(g_status::dead)};
   wait_reason why = wait_reason::none;
-  bool has_exceptions = false;  // cold().exceptions must be restored
   bool is_proxy = false;
-  std::uint8_t nblocking = 0;  // depth of blocking()
-  G* link = nullptr;           // in a run queue, a batch or a free list
+  resume_notes resume;
+  G* link = nullptr;  // in a run queue, a batch or a free list
   arch::context context{};
   arch::fp_control fp{};
   stack::head* stack = nullptr;

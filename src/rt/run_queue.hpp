@@ -76,6 +76,19 @@ class basic_run_queue {
     }
   }
 
+  // pop() and push(gp) in one. False: the ring is empty, and gp is not in it. Owner only, with no thief about.
+  bool rotate(T*& gp) noexcept {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);  // no thief: written by us
+    const std::uint32_t tail = tail_.load(std::memory_order_relaxed);  // the owner wrote it last
+    if (head == tail) return false;
+    T* const oldest = slot(head).load(std::memory_order_relaxed);  // the owner wrote it
+    slot(tail).store(gp, std::memory_order_relaxed);               // made visible by the next line
+    tail_.store(tail + 1, std::memory_order_release);  // [runq.publish], to thieves that come later
+    head_.store(head + 1, std::memory_order_release);  // [runq.consume], likewise
+    gp = oldest;
+    return true;
+  }
+
   // Puts gp at the front and returns whom it displaced. Owner only.
   // seq_cst: also the submitter's half of [idle.no_lost_wake], see sched/README.md.
   T* set_next(T* gp, bool alone = false) noexcept {

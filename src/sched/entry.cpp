@@ -37,7 +37,8 @@ void enter_slow(M* mp) noexcept {
   {
     locked l;
     if (!mp->detach.is_lost()) return;  // given back meanwhile
-    mp->p.store(nullptr, std::memory_order_relaxed);
+    mp->p.store(nullptr,
+                std::memory_order_relaxed);  // our own; nobody requests from one that is LOST
     is_doomed = mp->is_doomed;
     if (!is_doomed) {
       if (take_p_locked(mp)) return;
@@ -53,7 +54,7 @@ void enter_slow(M* mp) noexcept {
   if (is_doomed) abandon(mp);
   if (gp->nlocks == 0) gp->bound_m = nullptr;
   gp->become(g_status::running);
-  if (gp->nblocking != 0) gp->become(g_status::syscall);
+  if (gp->resume.nblocking != 0) gp->become(g_status::syscall);
 }
 
 void leave_slow() noexcept {

@@ -22,6 +22,7 @@ void leave_slow() noexcept;
 // Null: this thread is not weft's, and there is no bracket.
 [[gnu::always_inline]] inline M* enter() noexcept {
   M* const mp = current_m();
+  // relaxed: fixed before this M's thread was made
   if (mp != nullptr && !mp->detach.enter(sched.needs_fence.load(std::memory_order_relaxed)))
       [[unlikely]]
     enter_slow(mp);

@@ -20,7 +20,9 @@ G* take_due_global(P* pp) noexcept {
   // Each direct switch has taken one from the budget: counted here, once for many.
   base::add_by_owner(pp->counters.ndirect, pp->counted_budget - pp->direct_budget);
   const bool is_due = pp->direct_budget == 0;
-  pp->counted_budget = pp->direct_budget = is_due ? kGlobalEvery - 1 : pp->direct_budget - 1;
+  const bool is_direct_off = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
+  const std::uint32_t left = is_due ? kGlobalEvery - 1 : pp->direct_budget - 1;
+  pp->counted_budget = pp->direct_budget = is_direct_off ? 0 : left;
   return is_due ? take_global(pp, 1) : nullptr;
 }
 

@@ -26,6 +26,15 @@ G* find_runnable(M* mp) noexcept;
   return gp;
 }
 
+// gp was taken from pp's queue by a goroutine that wants to go there directly. False: that must be done on g0.
+[[gnu::always_inline]] inline bool can_go_direct(P* pp, G* gp) noexcept {
+  if (gp->bound_m == nullptr && gp->stack != nullptr) [[likely]]
+    return true;
+  if (gp->bound_m == nullptr && bind_cached_stack(pp, gp)) return true;
+  pp->picked = gp;
+  return false;
+}
+
 // A goroutine to switch to straight from another one, without a look round; null: go through g0. Whether somebody wants this M's
 // attention is asked by the goroutine it goes to, on its way out of the runtime.
 [[gnu::always_inline]] inline G* pick_direct(P* pp, bool by_yield) noexcept {
@@ -33,11 +42,7 @@ G* find_runnable(M* mp) noexcept;
   G* const gp = take_own(pp, by_yield);
   if (gp == nullptr) return nullptr;
   --pp->direct_budget;
-  if (gp->bound_m != nullptr || (gp->stack == nullptr && !bind_cached_stack(pp, gp))) [[unlikely]] {
-    pp->picked = gp;  // not from here: through g0
-    return nullptr;
-  }
-  return gp;
+  return can_go_direct(pp, gp) ? gp : nullptr;
 }
 
 // From the queue of another P, or null (steal.cpp).

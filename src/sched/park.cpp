@@ -19,14 +19,14 @@ namespace weft::sched {
 namespace {
 
 // From the running goroutine straight to the next one. What becomes of it is in mp->commit.
-[[gnu::always_inline]] inline void go_direct(M* mp, G* self, G* next, bool self_ends) noexcept {
+[[gnu::always_inline]] inline M* go_direct(M* mp, G* self, G* next, bool self_ends) noexcept {
   set_running(mp, next);
-  switch_direct(mp, self, next, self_ends);
+  return switch_direct(mp, self, next, self_ends);
 }
 
 // A locked goroutine keeps its thread, so the thread cannot go on with another one.
 [[gnu::always_inline]] inline G* next_after(M* mp, G* self, bool by_yield = false) noexcept {
-  if (self->bound_m != nullptr || sched.is_migrating.load(std::memory_order_relaxed)) [[unlikely]]
+  if (self->bound_m != nullptr) [[unlikely]]
     return nullptr;
   return pick_direct(mp->proc(), by_yield);
 }
@@ -94,13 +94,10 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object) no
   cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);
   cold.was_trimmed = false;
   mp->commit = {rt::departure::park, publish, arg, self};
-  if (G* const next = next_after(mp, self)) {
-    go_direct(mp, self, next, false);
-  } else {
-    switch_to_g0(mp, self, false);
-  }
+  G* const next = next_after(mp, self);
+  mp = next != nullptr ? go_direct(mp, self, next, false) : switch_to_g0(mp, self, false);
   self->why = wait_reason::none;
-  leave(current_m());
+  leave(mp);
 }
 
 void ready(M* mp, G* gp) noexcept {
@@ -122,34 +119,58 @@ void ready(M* mp, G* gp) noexcept {
 namespace {
 
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
-[[gnu::noinline]] void yield_slow(M* mp, G* self) noexcept {
-  const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);
+[[gnu::noinline]] M* yield_slow(M* mp, G* self) noexcept {
+  const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
   if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
       !anything_queued())
-    return;
+    return mp;
   mp->commit.kind = migrates ? rt::departure::yield_global : rt::departure::yield;
   mp->commit.gp = self;
-  switch_to_g0(mp, self, false);
+  return switch_to_g0(mp, self, false);
+}
+
+// The only P has no thieves, so who yields may stand in the ring before its stack is free.
+[[gnu::always_inline]] inline M* yield_alone(M* mp, P* pp, G* self) noexcept {
+  G* next = self;
+  if (!pp->queue.rotate(next)) return yield_slow(mp, self);
+  self->become(g_status::runnable);
+  base::add_by_owner(pp->schedtick, 1);
+  --pp->direct_budget;
+  if (!can_go_direct(pp, next)) [[unlikely]]
+    return switch_to_g0(mp, self, false);
+  return go_direct(mp, self, next, false);
+}
+
+// Returns the M it runs on afterwards.
+[[gnu::always_inline]] inline M* yield_inside(M* mp) noexcept {
+  G* const self = mp->curg();
+  P* const pp = mp->proc();
+  if (pp->is_alone && !pp->queue.has_next() && pp->direct_budget != 0 && self->bound_m == nullptr)
+    return yield_alone(mp, pp, self);
+  G* const next = next_after(mp, self, true);
+  if (next == nullptr) return yield_slow(mp, self);
+  mp->commit.kind = rt::departure::yield;
+  mp->commit.gp = self;
+  return go_direct(mp, self, next, false);
 }
 
 }  // namespace
 
 void yield_through_g0(M* mp) noexcept { yield_slow(mp, mp->curg()); }
 
-namespace {
-
-[[gnu::always_inline]] inline void yield_inside(M* mp) noexcept {
-  G* const self = mp->curg();
-  if (G* const next = next_after(mp, self, true)) {
-    mp->commit.kind = rt::departure::yield;
-    mp->commit.gp = self;
-    go_direct(mp, self, next, false);
-  } else {
-    yield_slow(mp, self);
-  }
+void save_exceptions(M* mp, G* gp) noexcept {
+  gp->cold().exceptions = *mp->exceptions;
+  gp->resume.has_exceptions = true;
+  *mp->exceptions = {};
 }
 
-}  // namespace
+void resume_specially(M* mp, G* gp) noexcept {
+  if (gp->resume.has_exceptions) {
+    *mp->exceptions = gp->cold().exceptions;
+    gp->resume.has_exceptions = false;
+  }
+  if (gp->resume.nblocking != 0) gp->become(g_status::syscall);
+}
 
 [[noreturn]] void end_goroutine() noexcept {
   M* const mp = enter();
@@ -170,8 +191,7 @@ namespace weft::inline v1 {
 // Here and not among the others in self.cpp, so that all of the way from goroutine to goroutine is one function.
 void yield() noexcept {
   if (rt::M* const mp = sched::enter()) {
-    sched::yield_inside(mp);
-    sched::leave(sched::current_m());
+    sched::leave(sched::yield_inside(mp));
   } else {
     os::yield_cpu();
   }

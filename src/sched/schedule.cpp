@@ -37,8 +37,8 @@ void pass_on(M* mp, G* gp) noexcept {
   M* woken = nullptr;
   {
     locked l;
-    if (sched.is_stopping.load(std::memory_order_relaxed)) {
-      count_stopped_locked(pp);  // it is run when the world is
+    if (sched.is_stopping.load(std::memory_order_relaxed)) {  // written under L
+      count_stopped_locked(pp);                               // it is run when the world is
     } else {
       woken = start_locked(pp, false);
     }
@@ -70,8 +70,8 @@ G* next_goroutine(M* mp) noexcept {
     if (gp == nullptr) return nullptr;
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
-    } else if (sched.is_migrating.load(std::memory_order_relaxed) && gp->stack != nullptr &&
-               gp->cold().last_m == mp) {
+    } else if (sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
+               gp->stack != nullptr && gp->cold().last_m == mp) {
       pass_on(mp, gp);
     } else {
       return gp;
@@ -104,12 +104,12 @@ void schedule(M* mp) noexcept {
 
 void begin_thread(M* mp) noexcept {
   mp->exceptions = arch::thread_exception_state();
-  mp->fp = arch::save_fp_control();
+  mp->fp = arch::current_fp_control();
   const os::stack_bounds bounds = os::thread_stack();
   arch::adopt_thread(
       mp->fiber, bounds.low,
       static_cast<std::size_t>(static_cast<char*>(bounds.high) - static_cast<char*>(bounds.low)));
-  mp->tid.store(os::thread_id(), std::memory_order_relaxed);
+  mp->tid.store(os::thread_id(), std::memory_order_relaxed);  // for those who look
   os::use_alternate_stack(mp->alternate_stack);
   mp->detach.enter(false);  // nobody requests from an M that has never had a P
   set_current_m(mp);

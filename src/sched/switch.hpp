@@ -34,23 +34,24 @@ void commit_departure_slow(M* mp) noexcept;
   }
 }
 
+// Out of line: few goroutines stop inside a catch block, or inside blocking().
+void save_exceptions(M* mp, G* gp) noexcept;
+void resume_specially(M* mp, G* gp) noexcept;
+
 // Keeps what belongs to the goroutine and not to the thread.
 [[gnu::always_inline]] inline void save_thread_state(M* mp, G* gp) noexcept {
-  mp->fp = gp->fp = arch::save_fp_control();
-  if (!mp->exceptions->is_clear()) [[unlikely]] {
-    gp->cold().exceptions = *mp->exceptions;
-    gp->has_exceptions = true;
-    *mp->exceptions = {};
-  }
+  arch::save_fp_control(gp->fp);
+  if (!mp->exceptions->is_clear()) [[unlikely]]
+    save_exceptions(mp, gp);
 }
 
-[[gnu::always_inline]] inline void restore_thread_state(M* mp, G* gp) noexcept {
-  if (gp->fp != mp->fp) [[unlikely]]
+// `now`: what the CPU's control words hold.
+[[gnu::always_inline]] inline void restore_thread_state(M* mp, G* gp,
+                                                        const arch::fp_control& now) noexcept {
+  if (!(gp->fp == now)) [[unlikely]]
     arch::load_fp_control(gp->fp);
-  if (gp->has_exceptions) [[unlikely]] {
-    *mp->exceptions = gp->cold().exceptions;
-    gp->has_exceptions = false;
-  }
+  if (!gp->resume.is_clear()) [[unlikely]]
+    resume_specially(mp, gp);
 }
 
 // Marks gp as the one that runs on mp from now on. It is runnable, has a stack, and may run here.
@@ -60,35 +61,36 @@ void commit_departure_slow(M* mp) noexcept;
   mp->set_curg(gp);
 }
 
-// What every goroutine does first after it was switched to.
-[[gnu::always_inline]] inline void arrive(G* self) noexcept {
+// What every goroutine does first after it was switched to. Returns the M it runs on now.
+[[gnu::always_inline]] inline M* arrive([[maybe_unused]] G* self) noexcept {
   arch::finish_switch(self->cold().fiber);
-  commit_departure(current_m());
-  if (self->nblocking != 0) [[unlikely]]
-    self->become(g_status::syscall);  // it stopped inside blocking()
+  M* const mp = current_m();
+  commit_departure(mp);
+  return mp;
 }
 
-// From goroutine `from`, which leaves mp->commit behind, to goroutine `to`. Returns when `from` runs again, maybe elsewhere.
-[[gnu::always_inline]] inline void switch_direct(M* mp, G* from, G* to, bool from_ends) noexcept {
+// From goroutine `from`, which leaves mp->commit behind, to goroutine `to`. Returns when `from` runs again, maybe on another M.
+[[gnu::always_inline]] inline M* switch_direct(M* mp, G* from, G* to, bool from_ends) noexcept {
   save_thread_state(mp, from);
-  restore_thread_state(mp, to);
+  restore_thread_state(mp, to, from->fp);
   arch::start_switch(from->cold().fiber, to->cold().fiber, from_ends);
   arch::switch_context(&from->context, &to->context);
-  arrive(from);
+  return arrive(from);
 }
 
 // From goroutine `from` to this M's g0.
-[[gnu::always_inline]] inline void switch_to_g0(M* mp, G* from, bool from_ends) noexcept {
+[[gnu::always_inline]] inline M* switch_to_g0(M* mp, G* from, bool from_ends) noexcept {
   save_thread_state(mp, from);
+  mp->fp = from->fp;
   mp->set_curg(nullptr);
   arch::start_switch(from->cold().fiber, mp->fiber, from_ends);
   arch::switch_context(&from->context, &mp->g0);
-  arrive(from);
+  return arrive(from);
 }
 
 // From g0 to goroutine `to`. Returns on g0 when some goroutine comes back here.
 [[gnu::always_inline]] inline void switch_from_g0(M* mp, G* to) noexcept {
-  restore_thread_state(mp, to);
+  restore_thread_state(mp, to, mp->fp);
   arch::start_switch(mp->fiber, to->cold().fiber, false);
   arch::switch_context(&mp->g0, &to->context);
   arch::finish_switch(mp->fiber);

@@ -5,7 +5,7 @@
 // detach handshake, and coming back is the slow way in: the old P if it is idle, any idle one, or a place in the queue.
 // Whatever happens, the goroutine returns on the thread that ran f (unless f itself waited for something and went elsewhere).
 //
-// f may call weft. The goroutine keeps the status `syscall` (G::nblocking) whenever it is back in f, so the P it came by on the way
+// f may call weft. The goroutine keeps the status `syscall` (G::resume.nblocking) whenever it is back in f, so the P it came by on the way
 // can be taken as well.
 #include <cerrno>
 
@@ -27,12 +27,13 @@ void begin(M* mp, G* gp) noexcept {
   pp->status.store(
       p_status::syscall,
       std::memory_order_relaxed);  // for those who look; what counts is the goroutine's status
+  // a hint: sysmon looks by itself, only later
   if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0)
     rouse_sysmon(kRetakePatienceNs);
 }
 
 void end(M* mp, G* gp) noexcept {
-  mp->proc()->status.store(p_status::running, std::memory_order_relaxed);
+  mp->proc()->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
   gp->become(g_status::running);
 }
 
@@ -48,10 +49,11 @@ void begin_blocking() noexcept {
   rt::M* const before = s::current_m();
   if (before == nullptr) return;  // a plain thread blocks only itself
   // A slice that is over ends before f, since it must not end right after it; inside an outer f neither.
-  if (before->detach.wants_attention() && before->curg()->nblocking == 0) s::leave(s::enter());
+  if (before->detach.wants_attention() && before->curg()->resume.nblocking == 0)
+    s::leave(s::enter());
   rt::M* const mp = s::enter();
   rt::G* const gp = mp->curg();
-  if (gp->nblocking++ == 0) s::begin(mp, gp);
+  if (gp->resume.nblocking++ == 0) s::begin(mp, gp);
   mp->detach.leave();  // whoever wants our attention now can simply take the P
 }
 
@@ -60,7 +62,7 @@ void end_blocking() noexcept {
   const int saved = errno;
   if (rt::M* const mp = s::enter()) {
     rt::G* const gp = mp->curg();
-    if (--gp->nblocking == 0) s::end(mp, gp);
+    if (--gp->resume.nblocking == 0) s::end(mp, gp);
     mp->detach.leave();
   }
   errno = saved;

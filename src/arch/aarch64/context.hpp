@@ -55,10 +55,8 @@ struct fp_control {
   friend bool operator==(const fp_control&, const fp_control&) = default;
 };
 
-inline fp_control save_fp_control() noexcept {
-  fp_control now{0};
-  asm volatile("mrs %0, fpcr" : "=r"(now.fpcr));
-  return now;
+inline void save_fp_control(fp_control& into) noexcept {
+  asm volatile("mrs %0, fpcr" : "=r"(into.fpcr));
 }
 
 inline void load_fp_control(const fp_control& c) noexcept {

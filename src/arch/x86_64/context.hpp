@@ -51,33 +51,32 @@ inline void make_context(context* c, void* top, void (*entry)(void*), void* arg)
   c->pc = reinterpret_cast<void*>(&weft_context_entry);
 }
 
-// Rounding, exception masks and precision: MXCSR in the low half, the x87 control word above it. One word, so that a switch stores and
-// compares once; put together in a register, since a load that spans two stores just made waits for both. Storing is cheap,
-// loading MXCSR is not, so it is loaded only when it changes.
-struct fp_control {
-  std::uint64_t bits;
-
-  friend bool operator==(const fp_control&, const fp_control&) = default;
-};
-
+// Rounding, exception masks and precision: MXCSR and the x87 control word. Each is stored and compared by itself: a load that
+// spans two stores just made waits for both. Storing is cheap, loading MXCSR is not, so it is loaded only when it changes.
 // The sticky exception flags in MXCSR are not control bits: they stay with the thread.
-inline constexpr std::uint32_t kStickyFlags = 0x3F;
+struct fp_control {
+  static constexpr std::uint32_t kStickyFlags = 0x3F;
 
-[[gnu::always_inline]] inline fp_control save_fp_control() noexcept {
   std::uint32_t mxcsr;
   std::uint16_t x87;
-  asm volatile("stmxcsr %0" : "=m"(mxcsr));
-  asm volatile("fnstcw %0" : "=m"(x87));
-  return {std::uint64_t{x87} << 32 | (mxcsr & ~kStickyFlags)};
+
+  friend bool operator==(const fp_control& a, const fp_control& b) noexcept {
+    return (((a.mxcsr ^ b.mxcsr) & ~kStickyFlags) | static_cast<std::uint32_t>(a.x87 ^ b.x87)) == 0;
+  }
+};
+
+[[gnu::always_inline]] inline void save_fp_control(fp_control& into) noexcept {
+  asm volatile("stmxcsr %0" : "=m"(into.mxcsr));
+  asm volatile("fnstcw %0" : "=m"(into.x87));
 }
 
 inline void load_fp_control(const fp_control& c) noexcept {
   std::uint32_t current;
   asm volatile("stmxcsr %0" : "=m"(current));
-  const std::uint32_t mxcsr = static_cast<std::uint32_t>(c.bits) | (current & kStickyFlags);
-  const auto x87 = static_cast<std::uint16_t>(c.bits >> 32);
+  const std::uint32_t mxcsr =
+      (c.mxcsr & ~fp_control::kStickyFlags) | (current & fp_control::kStickyFlags);
   asm volatile("ldmxcsr %0" : : "m"(mxcsr));
-  asm volatile("fldcw %0" : : "m"(x87));
+  asm volatile("fldcw %0" : : "m"(c.x87));
 }
 
 }  // namespace weft::arch
