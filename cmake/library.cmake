@@ -22,6 +22,10 @@ function(weft_make_library target kind)
     # Symbols are looked up when the library is loaded: a look-up takes the dynamic linker's locks, and must not happen inside
     # the runtime.
     target_link_options(${target} PRIVATE LINKER:-z,now)
+    # Nothing but weft's own names is exported.
+    set(exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+    target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
   endif()
   target_link_libraries(${target} PUBLIC Threads::Threads weft_public_flags)
 endfunction()

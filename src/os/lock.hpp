@@ -38,7 +38,7 @@ class basic_lock {
       A::wake(state_, 1);  // [lock]
   }
 
-  // For assertions only: somebody holds it.
+  // For assertions only: somebody holds it. Relaxed: whoever asks whether he holds it himself wrote it.
   bool is_held() const noexcept { return state_.load(std::memory_order_relaxed) != kFree; }
 
  private:

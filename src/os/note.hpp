@@ -38,7 +38,7 @@ class basic_note {
       if (state_.compare_exchange_strong(seen, kEmpty, std::memory_order_relaxed)) return false;
       // woken at the last moment: the loop condition ends it
     }
-    state_.store(kEmpty, std::memory_order_relaxed);
+    state_.store(kEmpty, std::memory_order_relaxed);  // it is set, and nobody else takes it
     return true;
   }
 
@@ -47,7 +47,7 @@ class basic_note {
       A::wake(state_, 1);  // [note.wake]
   }
 
-  // Forgets a wake-up. When nobody sleeps and nobody will wake: the note gets a new owner.
+  // Forgets a wake-up. When nobody sleeps and nobody will wake: the note gets a new owner (relaxed: by an edge of its own).
   void clear() noexcept { state_.store(kEmpty, std::memory_order_relaxed); }
 
  private:

@@ -39,7 +39,7 @@ G* carve() noexcept {
     void* const memory = os::reserve(kChunkBytes, kChunkBytes).base;
     if (memory == nullptr) return nullptr;
     arch::register_root(memory, kChunkBytes);  // closures live here
-    c = ::new (memory) chunk{slab.chunks.load(std::memory_order_relaxed), 0};
+    c = ::new (memory) chunk{c, 0};
     slab.chunks.store(c, std::memory_order_release);  // its header is complete
   }
   return ::new (g_at(c, c->nused++)) G;

@@ -31,6 +31,16 @@ const G* running_g() noexcept {
 
 void say(std::string_view line) noexcept { os::write_all(os::kStderr, line); }
 
+// Ends the line that t has begun with `goroutine 7 "fetch" (made at ...)`, and shows where that is.
+void say_who_and_where(os::text& t, const G* gp) noexcept {
+  describe(t, gp);
+  t << " (";
+  describe_origin(t, gp);
+  t << ")\n";
+  say(t.view());
+  print_backtrace();
+}
+
 void fatal_check(const char* condition, const char* why, const char* file, int line) {
   os::text t;
   t << "weft: internal check failed: " << why << " (" << condition << ") at " << file << ':'
@@ -48,8 +58,8 @@ void on_fault(const os::fault_info& fault) {
     return;
   begin_crash();
   os::text t;
-  t << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed) << " stack exceeds "
-    << hit.usable << "-byte limit\n";
+  t << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed)  // our own
+    << " stack exceeds " << hit.usable << "-byte limit\n";
   t << "weft: stack overflow: guard hit at "
     << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
     << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes)} << ", "
@@ -78,18 +88,13 @@ void on_terminate() {
   if (gp != nullptr && !was_panic_printed) {
     os::text t;
     t << "\nweft: std::terminate was called in ";
-    describe(t, gp);
-    t << " (";
-    describe_origin(t, gp);
-    t << ")\n";
-    say(t.view());
-    print_backtrace();
+    say_who_and_where(t, gp);
   }
   if (terminate_before != nullptr) terminate_before();
   os::die_of_abort();
 }
 
-// The only thread of the child is the one that forked. What others held is held for ever.
+// The only thread of the child is the one that forked, so relaxed will do. What others held is held for ever.
 void on_fork() {
   if (sched.now.load(std::memory_order_relaxed) == phase::stopped) return;
   sched.now.store(phase::forked, std::memory_order_relaxed);
@@ -143,7 +148,8 @@ void end_crash(std::string_view first_line) noexcept {
 }
 
 void describe(os::text& out, const G* gp) noexcept {
-  const std::uint64_t id = gp->goid.load(std::memory_order_relaxed);
+  const std::uint64_t id =
+      gp->goid.load(std::memory_order_relaxed);  // does not change while gp lives
   if (gp->is_proxy) {
     out << "thread " << id - kForeignIds;
   } else {
@@ -177,12 +183,7 @@ void misuse(std::string_view message) noexcept {
   os::text t;
   t << "fatal error: weft: " << message << " by ";
   if (const G* const gp = running_g()) {
-    describe(t, gp);
-    t << " (";
-    describe_origin(t, gp);
-    t << ")\n";
-    say(t.view());
-    print_backtrace();
+    say_who_and_where(t, gp);
   } else {
     t << "a thread that is not a goroutine\n";
     say(t.view());

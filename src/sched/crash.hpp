@@ -36,6 +36,7 @@ void print_backtrace() noexcept;
 
 // In the child of a fork nothing works: its threads are gone.
 inline bool is_forked() noexcept {
+  // relaxed: written by the child's only thread, before it comes back from fork()
   return sched.now.load(std::memory_order_relaxed) == phase::forked;
 }
 [[noreturn, gnu::cold]] void fatal_forked() noexcept;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr unsigned kHelpers = 2;  // sysmon and the spawner
 
+// Relaxed: is_stopping and nprocs change under L. An end that has just begun is asked for again in check_deadlock().
 bool is_asleep_locked() noexcept {
   if (sched.now.load(std::memory_order_relaxed) != phase::running) return false;
   if (sched.is_stopping.load(std::memory_order_relaxed) || !sched.pstarting.empty() ||
@@ -40,6 +41,7 @@ bool is_anybody_else_locked() noexcept {
 }
 
 void print_one(G* gp, void*) {
+  // relaxed, both: everybody sleeps, and went through L on the way; a plain thread that comes now is printed or is not
   const std::uint64_t goid = gp->goid.load(std::memory_order_relaxed);
   if (goid == 0) return;
   if (!gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;
@@ -62,7 +64,7 @@ void print_one(G* gp, void*) {
 }
 
 [[noreturn]] void report() noexcept {
-  const bool is_nobody_left =
+  const bool is_nobody_left =  // relaxed: main gave its P back under L since
       sched.has_main_exited.load(std::memory_order_relaxed) && live_goroutines() == 0;
   const std::string_view message = is_nobody_left ? "no goroutines (main called Goexit) - deadlock!"
                                                   : "all goroutines are asleep - deadlock!";

@@ -30,7 +30,7 @@ proxy_owner::~proxy_owner() {
   if (proxy == nullptr) return;
   end_locals(proxy);
   free_extras(proxy);
-  proxy->goid.store(0, std::memory_order_relaxed);
+  proxy->goid.store(0, std::memory_order_relaxed);  // for those who look
   proxy->note().~basic_note();
   proxy->is_proxy = false;
   proxy->become(g_status::dead);
@@ -49,6 +49,7 @@ proxy_owner::~proxy_owner() {
   proxy->become(g_status::idle);
   proxy->is_proxy = true;
   proxy->why = wait_reason::none;
+  // relaxed: only unique, and for those who look
   proxy->goid.store(kForeignIds + 1 + sched.nforeign.fetch_add(1, std::memory_order_relaxed),
                     std::memory_order_relaxed);
   ::new (proxy->closure) os::note;

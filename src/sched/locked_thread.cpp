@@ -24,8 +24,9 @@ void unlock_os_thread() {
   if (inside.m() == nullptr) return;
   rt::G* const gp = inside.m()->curg();
   // As in Go, an unlock too many does nothing. The lock that options::lock_main took is the runtime's.
-  const std::uint16_t keep = sched::sched.is_main_on_caller &&
-                             gp->goid.load(std::memory_order_relaxed) == sched::kMainGoid;
+  const std::uint16_t keep =
+      sched::sched.is_main_on_caller &&
+      gp->goid.load(std::memory_order_relaxed) == sched::kMainGoid;  // our own
   if (gp->nlocks <= keep) return;
   if (--gp->nlocks != 0) return;
   gp->bound_m = nullptr;

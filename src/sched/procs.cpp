@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t kIdleExitNs = 5 * os::kSecond;
 constexpr std::uint32_t kKeepIdle = 2;
 
-// Forced migration: this very thread has just left the goroutine in pp's hands to any other thread.
+// Forced migration: this very thread has just left the goroutine in pp's hands to any other thread. Relaxed: fixed before any thread
+// was made.
 bool has_passed_on(const M* mp, const P* pp) noexcept {
   return sched.is_migrating.load(std::memory_order_relaxed) && pp->picked != nullptr &&
          pp->picked->stack != nullptr && pp->picked->cold().last_m == mp;
@@ -21,7 +22,8 @@ bool has_passed_on(const M* mp, const P* pp) noexcept {
 }  // namespace
 
 void put_idle_locked(P* pp) noexcept {
-  pp->m.store(nullptr, std::memory_order_relaxed);  // read by others as a hint, or under L
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
+  pp->m.store(nullptr, std::memory_order_relaxed);  // both are read by others as a hint, or under L
   pp->status.store(p_status::idle, std::memory_order_relaxed);
   sched.pidle.push_front(pp);
   // seq_cst: an idler's half of [idle.no_lost_wake]
@@ -29,6 +31,7 @@ void put_idle_locked(P* pp) noexcept {
 }
 
 P* take_idle_locked(P* wish) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   P* const pp = wish != nullptr && sched.pidle.contains(wish) ? wish : sched.pidle.front();
   if (pp == nullptr) return nullptr;
   sched.pidle.remove(pp);
@@ -38,19 +41,22 @@ P* take_idle_locked(P* wish) noexcept {
 }
 
 P* take_idle_spinning_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   P* const pp = take_idle_locked();
   if (pp == nullptr) sched.needs_spinning.store(true, std::memory_order_seq_cst);
   return pp;
 }
 
 void attach_locked(P* pp, M* mp) noexcept {
-  WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
+  WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");  // ours to give
   pp->m.store(mp, std::memory_order_release);  // requesters go from the P to its M
-  pp->status.store(p_status::running, std::memory_order_relaxed);
-  mp->p.store(pp, std::memory_order_relaxed);  // visible with the next line
+  pp->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
+  mp->p.store(pp, std::memory_order_relaxed);                      // visible with the next line
   mp->detach.attach();
 }
 
+// Relaxed: the P is ours until it is given away under L, and requesters leave an M alone that is inside the runtime.
 P* release_p(M* mp) noexcept {
   P* const pp = mp->proc();
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == mp, "the P is not ours");
@@ -65,7 +71,9 @@ void wake_m(M* mp) noexcept {
 }
 
 M* start_locked(P* pp, bool is_spinning) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (M* const mp = sched.midle.pop_front()) {
+    // relaxed: for stats(); and the M's own, which it reads after [note.wake]
     sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
     mp->waits = rt::m_wait::none;
     mp->nextp = pp;
@@ -84,7 +92,7 @@ void hand_off(P* pp) noexcept {
   bool is_wanted = false;
   {
     locked l;
-    if (sched.is_stopping.load(std::memory_order_relaxed)) {
+    if (sched.is_stopping.load(std::memory_order_relaxed)) {  // written under L
       count_stopped_locked(pp);
       return;
     }
@@ -110,13 +118,13 @@ bool anything_queued() noexcept {
 }
 
 void begin_spinning(M* mp) noexcept {
-  mp->is_spinning.store(true, std::memory_order_relaxed);
+  mp->is_spinning.store(true, std::memory_order_relaxed);  // our own
   sched.nspinning.fetch_add(1, std::memory_order_seq_cst);
   sched.needs_spinning.store(false, std::memory_order_seq_cst);
 }
 
 bool end_spinning(M* mp) noexcept {
-  if (!mp->is_spinning.load(std::memory_order_relaxed)) return false;
+  if (!mp->is_spinning.load(std::memory_order_relaxed)) return false;  // our own
   mp->is_spinning.store(false, std::memory_order_relaxed);
   // seq_cst: the idler's half of [idle.no_lost_wake]; what was queued before is seen by the look that follows
   [[maybe_unused]] const auto before = sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
@@ -125,6 +133,7 @@ bool end_spinning(M* mp) noexcept {
 }
 
 M* wake_one_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   std::uint32_t none = 0;
   if (!sched.nspinning.compare_exchange_strong(none, 1, std::memory_order_seq_cst)) return nullptr;
   P* const pp = take_idle_spinning_locked();
@@ -159,11 +168,12 @@ bool stop_m(M* mp) noexcept {
     if (pp != nullptr && !has_passed_on(mp, pp)) {  // it waits for a new thread: we are quicker
       sched.pstarting.remove(pp);
       attach_locked(pp, mp);
-      mp->is_spinning.store(pp->wakes_spinning, std::memory_order_relaxed);
+      mp->is_spinning.store(pp->wakes_spinning, std::memory_order_relaxed);  // our own
       return true;
     }
     mp->waits = rt::m_wait::idle;
     sched.midle.push_front(mp);
+    // relaxed, here and below: for stats()
     sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
   }
   while (!mp->park.sleep(deadline_ns)) {

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <weft/error.hpp>
 #include <weft/runtime.hpp>
 #include "os/clock.hpp"
 #include "os/cpu_count.hpp"
@@ -72,6 +73,7 @@ unsigned configure(const options& opts) {
                     : env.debug.max_threads != 0 ? env.debug.max_threads
                                                  : kDefaultMaxThreads;
   set.stack_size = opts.stack_size != 0 ? opts.stack_size : env.debug.stack_size;
+  // relaxed: before any thread that reads them is made
   sched.needs_fence.store(!os::init_membarrier(env.debug.membarrier), std::memory_order_relaxed);
   sched.is_migrating.store(env.debug.migrate, std::memory_order_relaxed);
   unsigned n = opts.max_procs != 0 ? opts.max_procs : env.max_procs;
@@ -87,7 +89,8 @@ void choose_stack_size() noexcept {
   sched.set.stack_bits = wanted == 0 ? 0 : slot_bits_for(wanted);
 }
 
-// All that the last runtime left behind but its goroutines, which are out of reach since the epoch changed.
+// All that the last runtime left behind but its goroutines, which are out of reach since the epoch changed. Relaxed: L, and `running`,
+// which is stored with release when all is done.
 void reset(std::uint64_t first_goid) noexcept {
   locked l;  // a plain thread may still be on its way to the old one
   sched.runq = {};
@@ -110,7 +113,7 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
   choose_stack_size();
   if (!make_procs(n)) fail_start("weft: no memory for the processors");
   sched.mask = os::current_signal_mask();
-  sched.fp = arch::save_fp_control();
+  sched.fp = arch::current_fp_control();
   sched.is_main_on_caller = opts.lock_main;
   sched.nprocs.store(n, std::memory_order_seq_cst);
   {
@@ -145,7 +148,7 @@ void end_helpers() noexcept {
 // Runs user code without a P: it has not come back, or is just about to.
 bool is_out(const M* mp) noexcept { return mp->detach.is_lost() && mp->waits == rt::m_wait::none; }
 
-// Returns those that are to be waited for.
+// Returns those that are to be waited for. Relaxed: written under L, read by stats().
 M* doom_all() noexcept {
   locked l;
   M* to_join = nullptr;
@@ -153,8 +156,7 @@ M* doom_all() noexcept {
     M* const next = mp->all_next;
     mp->is_doomed = true;
     if (is_out(mp)) {
-      mp->is_orphan = true;
-      os::detach_thread(mp->thread);
+      mp->is_orphan = true;  // its thread lets itself go when it ends
     } else {
       mp->all_next = to_join;
       to_join = mp;
@@ -180,6 +182,7 @@ void join_all(M* to_join) noexcept {
   }
 }
 
+// No thread of this runtime is left. Relaxed: a plain thread reads these under L, or for stats().
 void forget_work() noexcept {
   locked l;
   for (std::uint32_t i = 0; i < kMaxProcs && p_at(i) != nullptr; ++i) {
@@ -200,7 +203,7 @@ void forget_work() noexcept {
 
 void abandon_goroutines() noexcept {
   locked l;
-  sched.nabandoned.fetch_add(live_goroutines(), std::memory_order_relaxed);
+  sched.nabandoned.fetch_add(live_goroutines(), std::memory_order_relaxed);  // only counted
   sched.epoch.fetch_add(1, std::memory_order_seq_cst);
 }
 
@@ -276,10 +279,18 @@ bool run_main_here(G* main) {
     locked l;
     free_m_locked(mp);
   }
+  // relaxed: the main goroutine wrote it on this thread
   if (sched.has_main_exited.load(std::memory_order_relaxed)) {  // the others run on without it
     park_foreign(&sleep_for_ever, nullptr, wait_reason::main_goroutine);
   }
   return true;
+}
+
+unsigned resize_or_throw(const char* what, unsigned n, bool is_explicit) {
+  const unsigned before = resize(n, is_explicit);
+  if (before == 0) throw std::bad_alloc();
+  if (before == kNoRuntime) throw not_running(what);
+  return before;
 }
 
 }  // namespace
@@ -318,17 +329,14 @@ unsigned max_procs(unsigned n) {
   if (n == 0) return max_procs();
   if (n > s::kMaxProcs) throw std::invalid_argument("weft::max_procs: more than 4096 processors");
   s::require_running("weft::max_procs");
-  const unsigned before = s::resize(n, true);
-  if (before == 0) throw std::bad_alloc();
-  return before;
+  return s::resize_or_throw("weft::max_procs", n, true);
 }
 
 unsigned default_max_procs() {
   s::require_running("weft::default_max_procs");
   const unsigned n = std::min(os::default_procs(), s::kMaxProcs);
-  if (s::resize(n, true) == 0) throw std::bad_alloc();
-  s::locked l;
-  s::sched.is_max_procs_fixed = false;
+  s::follow_machine();
+  s::resize_or_throw("weft::default_max_procs", n, false);
   return n;
 }
 

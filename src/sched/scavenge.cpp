@@ -39,6 +39,7 @@ void trim_one(G* gp, void* arg) {
   if (p->ntrimmed >= kTrimsPerPass || gp->status() != g_status::waiting || !claim(gp)) return;
   // It is a goroutine (a plain thread's proxy is never `waiting`), and its fields stay as they are until we let go.
   rt::g_cold& cold = gp->cold();
+  // relaxed: sysmon ends before the epoch moves on
   const bool is_alive = gp->epoch == sched.epoch.load(std::memory_order_relaxed);
   if (is_alive && !cold.was_trimmed && p->now_ns - cold.waits_since_ns >= kLongWaitNs) {
     if (stack::was_deeper(gp->stack, gp->context.sp)) stack::trim(gp->stack, gp->context.sp);

@@ -15,7 +15,9 @@ void checkpoint() noexcept {
 
 namespace this_goroutine {
 
-std::uint64_t id() noexcept { return sched::current_g()->goid.load(std::memory_order_relaxed); }
+std::uint64_t id() noexcept {
+  return sched::current_g()->goid.load(std::memory_order_relaxed);
+}  // our own
 
 std::string name() {
   const rt::G* const gp = sched::current_g();

@@ -36,7 +36,7 @@ std::uint8_t stack_bits_for(std::size_t bytes) {
 void set_origin(G* gp, weft::detail::entry_fn entry, const void* made_at, const M* mp) noexcept {
   gp->entry = entry;
   gp->made_at = made_at;
-  gp->made_by = mp != nullptr ? mp->curg()->goid.load(std::memory_order_relaxed) : 0;
+  gp->made_by = mp != nullptr ? mp->curg()->goid.load(std::memory_order_relaxed) : 0;  // our own
 }
 
 G* begin() noexcept {

@@ -15,6 +15,7 @@
 #include "sched/schedule.hpp"
 
 #include <new>
+#include <utility>
 
 namespace weft::sched {
 
@@ -58,21 +59,46 @@ M* claim_m() noexcept {
   return mp;
 }
 
+// The handle goes to the M. A thread is let go by exactly one, and after L is released: pthread_detach frees the stack of a thread
+// that is gone already, under locks that are not ours.
+//
+//    spawner                            the new thread
+//    pthread_create                     runs, and is at its end
+//    -- L --                            -- L --
+//    is it gone?  no: M::thread = made  take M::thread (empty, if we are first); gone; M into mfree
+//    -- --                              -- --
+//    yes: detach `made`                 detach what was taken, if anything
+//
+// Whichever L comes first: the handle is with one of the two, never with both. Once the M is in mfree its memory may be another
+// thread's, hence the copies and the id. At the end of a runtime the spawner is gone before threads are doomed, so every M has its
+// handle: those that are joined keep it for join_all(), an orphan takes it out itself, here as any other.
+void entrust(M* mp, std::uint64_t id, os::thread made) noexcept {
+  {
+    locked l;
+    const bool is_gone = mp->is_gone || mp->id != id;  // it came and went while we were here
+    if (!is_gone) {
+      mp->thread = made;
+      return;
+    }
+  }
+  os::detach_thread(made);
+}
+
 void make_thread(M* mp) noexcept {
+  const std::uint64_t id = mp->id;  // before the thread can be gone
   os::thread_result made{};
   for (int i = 0; i < kTries; ++i) {
     made = os::start_thread("weft", &m_main, mp);
-    if (made.error == 0 || sched.is_quitting.load(std::memory_order_relaxed)) break;
+    if (made.error == 0 || sched.is_quitting.load(std::memory_order_relaxed)) break;  // a hint
     os::note pause;
     pause.sleep(os::now_ns() + (i + 1) * os::kMillisecond);
   }
-  locked l;
   if (made.error == 0) {
-    mp->thread = made.made;
-    if (mp->is_gone) os::detach_thread(mp->thread);  // it came and went while we were here
-    sched.nthreads_created.fetch_add(1, std::memory_order_relaxed);
+    entrust(mp, id, made.made);
+    sched.nthreads_created.fetch_add(1, std::memory_order_relaxed);  // only counted
     return;
   }
+  locked l;
   --sched.nm_starting;
   const bool is_needed = !sched.pstarting.empty();
   free_m_locked(mp);
@@ -80,13 +106,14 @@ void make_thread(M* mp) noexcept {
 }
 
 std::uint32_t prompt_limit() noexcept {
-  const std::uint32_t n = kPromptPerP * sched.nprocs.load(std::memory_order_relaxed);
+  const std::uint32_t n = kPromptPerP * sched.nprocs.load(std::memory_order_relaxed);  // a hint
   return n < kPromptAtLeast ? kPromptAtLeast : n;
 }
 
 }  // namespace
 
 M* new_m_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   M* mp = sched.mfree;
   if (mp != nullptr) {
     sched.mfree = mp->free_next;
@@ -98,20 +125,21 @@ M* new_m_locked() noexcept {
     mp = ::new (memory) M;
   }
   mp->id = sched.next_mid++;
-  mp->epoch = sched.epoch.load(std::memory_order_relaxed);
+  mp->epoch = sched.epoch.load(std::memory_order_relaxed);  // written under L
   mp->random = base::rng(sched.set.debug.seed * 0x9E3779B9u + mp->id);
   mp->all_next = sched.allm;
   sched.allm = mp;
-  sched.nthreads.store(++sched.nm, std::memory_order_relaxed);
+  sched.nthreads.store(++sched.nm, std::memory_order_relaxed);  // for stats()
   return mp;
 }
 
 void free_m_locked(M* mp) noexcept {
-  if (mp->epoch == sched.epoch.load(std::memory_order_relaxed)) {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
+  if (mp->epoch == sched.epoch.load(std::memory_order_relaxed)) {  // written under L
     for (M** at = &sched.allm; *at != nullptr; at = &(*at)->all_next) {
       if (*at != mp) continue;
       *at = mp->all_next;
-      sched.nthreads.store(--sched.nm, std::memory_order_relaxed);
+      sched.nthreads.store(--sched.nm, std::memory_order_relaxed);  // for stats()
       break;
     }
   }
@@ -135,11 +163,15 @@ void m_main(void* m) noexcept {
   os::set_signal_mask(sched.mask);
   if (is_ours) schedule(mp);
   end_thread(mp);
-  locked l;
-  if (mp->is_doomed && !mp->is_orphan)
-    return;  // whoever ends the runtime waits for us, and frees it
-  os::detach_thread(mp->thread);
-  free_m_locked(mp);
+  os::thread self;
+  {
+    locked l;
+    if (mp->is_doomed && !mp->is_orphan)
+      return;  // whoever ends the runtime waits for us, and frees it
+    self = std::exchange(mp->thread, {});
+    free_m_locked(mp);
+  }
+  os::detach_thread(self);  // without L, and without the M: see entrust()
 }
 
 void spawner_main(void*) noexcept {

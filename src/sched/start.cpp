@@ -38,7 +38,8 @@ G* pop_free(P* pp) noexcept {
 std::uint64_t next_goid(P* pp) noexcept {
   if (pp == nullptr) return sched.next_goid.fetch_add(1, std::memory_order_relaxed);  // only unique
   if (pp->next_goid == pp->last_goid) {
-    pp->next_goid = sched.next_goid.fetch_add(kGoidBatch, std::memory_order_relaxed);
+    pp->next_goid =
+        sched.next_goid.fetch_add(kGoidBatch, std::memory_order_relaxed);  // only unique
     pp->last_goid = pp->next_goid + kGoidBatch;
   }
   return pp->next_goid++;
@@ -57,6 +58,19 @@ void spill_free(P* pp) noexcept {
   rt::put_free(half);
 }
 
+// Counts a goroutine that comes from a thread without a P (or goes to any, in forced migration). False: its runtime has ended, or is
+// about to, and it is abandoned like the others of that one. Under L, where the end counts what it abandons: whatever was
+// counted before that is among them, and nothing is counted after it. Relaxed: the epoch changes under L, and whoever
+// comes to L after that sees at least `ending`.
+bool count_start(const G* gp) noexcept {
+  locked l;
+  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed) ||
+      sched.now.load(std::memory_order_relaxed) != phase::running)
+    return false;
+  sched.nstarted.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 void begin_on(stack::head* stack, G* gp) noexcept {
   gp->stack = stack;
   rt::g_cold* const cold = ::new (stack->cold) rt::g_cold;
@@ -71,6 +85,7 @@ G* new_g(P* pp) noexcept {
   G* const gp = pp != nullptr ? pop_free(pp) : rt::take_free(1).first;
   if (gp == nullptr) return nullptr;
   gp->become(g_status::idle);
+  // relaxed: came with the P, or with the acquire of require_running(); an end since then is noticed by launch()
   gp->epoch = sched.epoch.load(std::memory_order_relaxed);
   gp->stack_bits = sched.set.stack_bits;
   gp->goid.store(next_goid(pp), std::memory_order_relaxed);  // for those who look
@@ -78,7 +93,7 @@ G* new_g(P* pp) noexcept {
 }
 
 void free_g(P* pp, G* gp) noexcept {
-  gp->goid.store(0, std::memory_order_relaxed);
+  gp->goid.store(0, std::memory_order_relaxed);  // both for those who look
   gp->m.store(nullptr, std::memory_order_relaxed);
   gp->bound_m = nullptr;
   gp->made_at = nullptr;
@@ -87,7 +102,7 @@ void free_g(P* pp, G* gp) noexcept {
   gp->nlocks = 0;
   gp->stack_bits = 0;
   gp->is_exiting = false;
-  gp->nblocking = 0;
+  gp->resume.nblocking = 0;
   if (pp == nullptr) {
     gp->link = nullptr;
     rt::put_free({gp, 1});
@@ -100,14 +115,14 @@ void free_g(P* pp, G* gp) noexcept {
 
 void launch(M* mp, G* gp) noexcept {
   gp->become(g_status::runnable);
+  // relaxed: fixed before any M was made
   if (mp != nullptr && !sched.is_migrating.load(std::memory_order_relaxed)) [[likely]] {
     P* const pp = mp->proc();
     base::add_by_owner(pp->counters.nstarted, 1);
     wake_for_front(pp, put_next(pp, gp));
     return;
   }
-  sched.nstarted.fetch_add(1, std::memory_order_relaxed);  // only counted
-  submit(gp);
+  if (count_start(gp)) submit(gp);
 }
 
 bool bind_cached_stack(P* pp, G* gp) noexcept {

@@ -2,6 +2,8 @@
 //
 // Each P counts for itself, and one that has been retired keeps its counts, so the sums never fall. A goroutine is counted as ended
 // on whatever P it ended, so `ended` is read first: a sum taken while they run is at worst too high.
+//
+// All relaxed: numbers, each right by itself, that guard nothing.
 #include "sched/stats.hpp"
 
 #include <weft/runtime.hpp>

@@ -128,7 +128,7 @@ void exit_goroutine() {
   M* const mp = current_m();
   if (mp == nullptr) throw std::logic_error("weft::exit_goroutine: this thread is not a goroutine");
   G* const self = mp->curg();
-  if (self->goid.load(std::memory_order_relaxed) == kMainGoid) {
+  if (self->goid.load(std::memory_order_relaxed) == kMainGoid) {          // our own
     sched::sched.has_main_exited.store(true, std::memory_order_relaxed);  // for the deadlock report
   }
   self->is_exiting = true;

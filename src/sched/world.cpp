@@ -48,7 +48,6 @@ bool all_in() noexcept {
 void take_from(M* v, P* pp) noexcept {
   locked l;
   pp->lender = v;
-  pp->m.store(nullptr, std::memory_order_relaxed);
   count_stopped_locked(pp);
 }
 
@@ -75,11 +74,12 @@ bool is_still_out(const M* mp, const P* pp) noexcept {
 }
 
 void retire_locked(P* pp) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   drain_locked(pp);
   pp->stacks.drain();
   rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
   pp->lender = nullptr;
-  pp->status.store(p_status::stopped, std::memory_order_relaxed);
+  pp->status.store(p_status::stopped, std::memory_order_relaxed);  // for those who look
 }
 
 bool is_doomed(const M* mp) noexcept {
@@ -90,7 +90,8 @@ bool is_doomed(const M* mp) noexcept {
 }  // namespace
 
 void count_stopped_locked(P* pp) noexcept {
-  pp->m.store(nullptr, std::memory_order_relaxed);
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
+  pp->m.store(nullptr, std::memory_order_relaxed);  // both are read by others as a hint, or under L
   pp->status.store(p_status::stopped, std::memory_order_relaxed);
   if (++sched.nstopped == procs()) sched.world_note.wake();
 }
@@ -137,7 +138,7 @@ bool stop_for_world(M* mp) noexcept {
   P* const pp = release_p(mp);
   {
     locked l;
-    if (!sched.is_stopping.load(std::memory_order_relaxed)) {
+    if (!sched.is_stopping.load(std::memory_order_relaxed)) {  // written under L
       attach_locked(pp, mp);
       return true;
     }
@@ -167,27 +168,40 @@ void resize_stopped(unsigned n) noexcept {
 }
 
 void mark_alone_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   for (std::uint32_t i = 0; i < procs(); ++i) p_at(i)->is_alone = procs() == 1;
+}
+
+void follow_machine() noexcept {
+  locked l;
+  // relaxed: whoever comes to L after a runtime has ended sees at least `ending`
+  if (sched.now.load(std::memory_order_relaxed) == phase::running) sched.is_max_procs_fixed = false;
 }
 
 unsigned resize(unsigned n, bool is_explicit) noexcept {
   M* const mp = enter();
   if (mp != nullptr) {  // a goroutine: without its P, or the stop would wait for itself
     mp->oldp = mp->proc();
-    if (mp->curg()->nblocking == 0) mp->curg()->become(g_status::syscall);
+    if (mp->curg()->resume.nblocking == 0) mp->curg()->become(g_status::syscall);
     P* const pp = release_p(mp);
     mp->detach.lose();
     hand_off(pp);
   }
   sched.world_lock.lock();
-  unsigned before = procs();
-  if (is_explicit) {
+  // A runtime that ended while we waited for the lock has no world to stop; acquire: and the next one may be complete. Under
+  // world_lock one that runs cannot end.
+  const bool is_running = sched.now.load(std::memory_order_acquire) == phase::running &&
+                          (mp == nullptr || !is_doomed(mp));
+  unsigned before = is_running || mp != nullptr ? procs() : kNoRuntime;
+  if (is_running) {
     locked l;
-    sched.is_max_procs_fixed = true;
+    if (is_explicit) {
+      sched.is_max_procs_fixed = true;
+    } else if (sched.is_max_procs_fixed) {
+      n = before;
+    }
   }
-  // A runtime that ended while we waited for the lock has no world to stop.
-  if (n != before && sched.now.load(std::memory_order_relaxed) == phase::running &&
-      (mp == nullptr || !is_doomed(mp))) {
+  if (is_running && n != before) {
     if (make_procs(n)) {
       stop_world();
       resize_stopped(n);
@@ -200,7 +214,8 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
   if (mp != nullptr) {
     enter_slow(mp);
     G* const gp = mp->curg();
-    if (gp->nblocking == 0 && gp->status() == g_status::syscall) gp->become(g_status::running);
+    if (gp->resume.nblocking == 0 && gp->status() == g_status::syscall)
+      gp->become(g_status::running);
     leave(mp);
   }
   return before;

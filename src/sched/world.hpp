@@ -29,8 +29,13 @@ void mark_alone_locked() noexcept;
 // Makes the Ps up to n that do not exist yet. False: no memory. Under world_lock, or before the runtime runs.
 bool make_procs(unsigned n) noexcept;
 
-// Makes the Ps, stops, resizes, starts. From a goroutine or any other thread. is_explicit: the machine's limit is no longer followed.
-// Returns the number before; 0: no memory.
+// Makes the Ps, stops, resizes, starts. From a goroutine or any other thread. is_explicit: the user says so, and the machine's limit is
+// no longer followed; else n is that limit, and a number that the user has said meanwhile comes first.
+// Returns the number before; 0: no memory; kNoRuntime: a plain thread came too late.
+inline constexpr unsigned kNoRuntime = ~0u;
 unsigned resize(unsigned n, bool is_explicit) noexcept;
+
+// The machine's limit is followed from now on.
+void follow_machine() noexcept;
 
 }  // namespace weft::sched

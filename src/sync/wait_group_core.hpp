@@ -44,7 +44,7 @@ class wait_group_core {
       const std::int64_t count = count_of(seen) + n;
       if (count < 0 || count > INT32_MAX) return false;
       next = (seen & kWaiting) | static_cast<std::uint32_t>(count);
-      // acq_rel: the last one passes on what all the others did
+      // acq_rel: the last one passes on what all the others did. relaxed: failed, nothing was done
     } while (!state.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
     if (next == kWaiting) release_all(state, guard, waiters, wake);

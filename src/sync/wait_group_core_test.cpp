@@ -6,6 +6,7 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -49,6 +50,29 @@ TEST(wait_group_core, the_last_done_wakes_all_first_come_first) {
   EXPECT_EQ(g.woken, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(g.state.load(), 0u) << "as good as new";
   EXPECT_EQ(g.waiters, nullptr);
+}
+
+// Whoever was in the list and is woken first may destroy the group, though the others have not come back yet.
+TEST(wait_group_core, nothing_of_the_group_is_touched_once_the_first_waiter_was_woken) {
+  struct {
+    core::word state{0};
+    core::lock guard;
+    void* waiters = nullptr;
+  } g;
+  int who[3] = {0, 1, 2};
+  core::record r[3] = {{&who[0], nullptr}, {&who[1], nullptr}, {&who[2], nullptr}};
+  int nwoken = 0;
+  std::vector<unsigned char> rubbish(sizeof g, 0xA5);
+  const auto wake = [&](int* w) {
+    EXPECT_EQ(*w, nwoken);
+    if (nwoken++ == 0) std::memcpy(static_cast<void*>(&g), rubbish.data(), sizeof g);
+    r[*w] = {nullptr, nullptr};  // its owner has left the function that held it
+  };
+  ASSERT_TRUE(core::add(g.state, g.guard, g.waiters, 1, wake));
+  for (auto& each : r) ASSERT_TRUE(core::push(g.state, g.guard, g.waiters, &each));
+  ASSERT_TRUE(core::add(g.state, g.guard, g.waiters, -1, wake));
+  EXPECT_EQ(nwoken, 3);
+  EXPECT_EQ(std::memcmp(&g, rubbish.data(), sizeof g), 0);
 }
 
 // B291: what the caller makes fatal.

@@ -10,10 +10,6 @@ namespace {
 constexpr const char* kAllAsleep = "fatal error: all goroutines are asleep - deadlock!\n";
 constexpr const char* kNoneLeft = "fatal error: no goroutines (main called Goexit) - deadlock!\n";
 
-// The emulator has threads of its own, which no census can tell from the program's.
-#define SKIP_UNDER_EMULATOR() \
-  if (kIsEmulated) GTEST_SKIP() << "the emulator's own threads keep the alarm quiet"
-
 void expect_report(const child_end& ended, const std::string& first_line) {
   EXPECT_TRUE(exited(ended, 2));
   EXPECT_EQ(ended.err.substr(0, first_line.size()), first_line);
@@ -21,7 +17,7 @@ void expect_report(const child_end& ended, const std::string& first_line) {
 }
 
 TEST(deadlock, is_reported_with_exit_code_2) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_simple");
   expect_report(ended, kAllAsleep);
   EXPECT_TRUE(said_like(ended.err, "^goroutine 1 \\[event wait\\]:$"));
@@ -29,7 +25,7 @@ TEST(deadlock, is_reported_with_exit_code_2) {
 }
 
 TEST(deadlock, is_reported_when_main_is_locked_to_its_thread) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   for (const char* name : {"deadlock_locked_main", "deadlock_main_locks_itself"}) {
     SCOPED_TRACE(name);
     const child_end ended = scenario(name);
@@ -40,7 +36,7 @@ TEST(deadlock, is_reported_when_main_is_locked_to_its_thread) {
 }
 
 TEST(deadlock, is_reported_when_another_goroutine_is_locked) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_locked_goroutine");
   expect_report(ended, kAllAsleep);
   EXPECT_TRUE(said_like(ended.err, "^goroutine [0-9]+ \"tied\" \\[event wait\\]:$"));
@@ -48,7 +44,7 @@ TEST(deadlock, is_reported_when_another_goroutine_is_locked) {
 }
 
 TEST(deadlock, is_reported_for_a_join_that_never_ends) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_join");
   expect_report(ended, kAllAsleep);
   EXPECT_TRUE(said_like(ended.err, "^goroutine [0-9]+ \"child\" \\[event wait\\]:$"));
@@ -62,7 +58,7 @@ std::string block_of(const std::string& dump, const std::string& id) {
 }
 
 TEST(deadlock, dump_tells_id_name_reason_and_origin_of_every_goroutine) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   SKIP_WITHOUT_ADDR2LINE();
   const child_end ended = scenario("deadlock_dump");
   expect_report(ended, kAllAsleep);
@@ -97,7 +93,7 @@ TEST(deadlock, dump_tells_id_name_reason_and_origin_of_every_goroutine) {
 
 #ifdef WEFT_DEATH_FIXED_ADDRESS
 TEST(deadlock, origin_is_right_in_a_program_at_a_fixed_address) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   SKIP_WITHOUT_ADDR2LINE();
   const child_end ended = run_child({.command = {WEFT_DEATH_FIXED_ADDRESS}});
   expect_report(ended, kAllAsleep);
@@ -110,7 +106,7 @@ TEST(deadlock, origin_is_right_in_a_program_at_a_fixed_address) {
 #endif
 
 TEST(deadlock, dump_of_a_thousand_is_complete) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_many");
   expect_report(ended, kAllAsleep);
   EXPECT_EQ(count_of("\n" + ended.err, "\ngoroutine "), 1001);
@@ -118,7 +114,7 @@ TEST(deadlock, dump_of_a_thousand_is_complete) {
 }
 
 TEST(deadlock, dump_survives_a_very_long_name) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_with_a_very_long_name");
   expect_report(ended, kAllAsleep);
   EXPECT_EQ(count_of(ended.err, "[event wait]:\n"), 2) << ended.err;
@@ -126,7 +122,7 @@ TEST(deadlock, dump_survives_a_very_long_name) {
 }
 
 TEST(deadlock, is_reported_in_a_second_run_without_stories_of_the_first) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_in_the_second_run");
   expect_report(ended, kAllAsleep);
   EXPECT_EQ(count_of("\n" + ended.err, "\ngoroutine "), 1) << ended.err;
@@ -134,7 +130,7 @@ TEST(deadlock, is_reported_in_a_second_run_without_stories_of_the_first) {
 }
 
 TEST(deadlock, is_reported_after_threads_were_needed_for_blocking_calls) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   for (const char* name : {"deadlock_after_a_blocking_call", "deadlock_after_many_threads"}) {
     SCOPED_TRACE(name);
     expect_report(scenario(name, {}, 9s), kAllAsleep);
@@ -142,7 +138,7 @@ TEST(deadlock, is_reported_after_threads_were_needed_for_blocking_calls) {
 }
 
 TEST(deadlock, of_a_runtime_object_counts_the_thread_that_waits) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_of_a_runtime_object");
   expect_report(ended, kAllAsleep);
   EXPECT_TRUE(said_like(ended.err, "^goroutine [0-9]+ \"sleeper\" \\[event wait\\]:$"));
@@ -150,26 +146,26 @@ TEST(deadlock, of_a_runtime_object_counts_the_thread_that_waits) {
 }
 
 TEST(deadlock, of_a_runtime_object_does_not_speak_of_main) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_of_a_runtime_object_whose_first_goroutine_exited");
   EXPECT_TRUE(exited(ended, 2));
   EXPECT_FALSE(said(ended.err, "main called Goexit"));
 }
 
 TEST(deadlock, is_found_when_a_foreign_thread_parks_last) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_foreign_thread_parks_last");
   expect_report(ended, kAllAsleep);
   EXPECT_TRUE(said_like(ended.err, "^thread [0-9]+ \\[event wait\\]:$"));
 }
 
 TEST(deadlock, is_found_when_the_last_foreign_thread_ends) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   expect_report(scenario("deadlock_foreign_thread_ends_last"), kAllAsleep);
 }
 
 TEST(deadlock, calls_the_hook_once_with_the_message) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_hook");
   expect_report(ended, kAllAsleep);
   EXPECT_EQ(ended.out, "hook: all goroutines are asleep - deadlock!\n");
@@ -180,7 +176,7 @@ TEST(deadlock, can_be_ignored) {
 }
 
 TEST(deadlock, holds_under_forced_migration) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   for (const char* name :
        {"deadlock_simple", "deadlock_locked_main", "deadlock_locked_goroutine", "deadlock_dump"}) {
     SCOPED_TRACE(name);
@@ -191,14 +187,14 @@ TEST(deadlock, holds_under_forced_migration) {
 // --- main called exit_goroutine() ---
 
 TEST(deadlock, after_main_exited_alone_has_its_own_message) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("exit_main_alone");
   expect_report(ended, kNoneLeft);
   EXPECT_EQ(ended.out, "");
 }
 
 TEST(deadlock, after_main_exited_names_those_that_are_left) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("exit_main_others_asleep");
   expect_report(ended, kAllAsleep);
   EXPECT_TRUE(said(ended.err, "\"left\" [event wait]"));
@@ -206,14 +202,14 @@ TEST(deadlock, after_main_exited_names_those_that_are_left) {
 }
 
 TEST(deadlock, comes_only_after_the_others_have_ended) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("exit_main_others_work_on");
   expect_report(ended, kNoneLeft);
   EXPECT_EQ(ended.out, "worked on\n");
 }
 
 TEST(deadlock, after_a_locked_main_exited_is_the_same) {
-  SKIP_UNDER_EMULATOR();
+  SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("exit_main_locked");
   expect_report(ended, kNoneLeft);
   EXPECT_EQ(ended.out, "worked on\n");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/child_process.hpp"
+#include "support/platform.hpp"
 
 namespace weft::test {
 

@@ -33,7 +33,8 @@ TEST(thread_limit, below_it_all_is_well) {
 }
 
 TEST(process_limit, at_the_start_is_an_exception) {
-  if (kIsEmulated || kIsTsan) GTEST_SKIP() << "threads of the emulator or the sanitizer come first";
+  if (nplatform_threads > 0 || kIsTsan)
+    GTEST_SKIP() << "threads that are not the program's come first";
   const child_end ended = scenario("processes_exhausted_at_start");
   if (ended.exit_code == 2) {
     expect_fatal(ended, "weft: failed to create a new thread \\(.*errno=11\\).*ulimit -u");
@@ -44,22 +45,24 @@ TEST(process_limit, at_the_start_is_an_exception) {
 }
 
 TEST(process_limit, later_is_a_clear_fatal_error) {
-  if (kIsEmulated) GTEST_SKIP() << "threads of the emulator come first";
+  if (nplatform_threads > 0) GTEST_SKIP() << "threads that are not the program's come first";
   expect_fatal(scenario("processes_exhausted_later"),
                "weft: failed to create a new thread \\(.*errno=11\\).*ulimit -u");
 }
 
+#define SKIP_IF_TOO_LARGE()                           \
+  if (address_space_taken() > std::size_t{256} << 20) \
+  GTEST_SKIP() << "every process takes " << address_space_taken() << " bytes of address space here"
+
 TEST(address_space_limit, of_256_mib_is_enough) {
-  if (kIsAsan || kIsTsan || kIsEmulated)
-    GTEST_SKIP() << "no sanitizer or emulator lives in so little";
+  SKIP_IF_TOO_LARGE();
   const child_end ended = scenario("address_space_small_at_start");
   EXPECT_TRUE(exited(ended, 0));
   EXPECT_EQ(ended.out, "it ran\n");
 }
 
 TEST(address_space_limit, of_almost_nothing_ends_with_a_message) {
-  if (kIsAsan || kIsTsan || kIsEmulated)
-    GTEST_SKIP() << "no sanitizer or emulator lives in so little";
+  SKIP_IF_TOO_LARGE();
   const child_end ended = scenario("address_space_tiny_at_start");
   if (ended.exit_code == 2) {
     expect_fatal(ended, "weft: .*(memory|address space|thread|stack)");
@@ -72,8 +75,7 @@ TEST(address_space_limit, of_almost_nothing_ends_with_a_message) {
 }
 
 TEST(address_space_limit, reached_by_stacks_ends_with_a_message) {
-  if (kIsAsan || kIsTsan || kIsEmulated)
-    GTEST_SKIP() << "no sanitizer or emulator lives in so little";
+  SKIP_IF_TOO_LARGE();
   const child_end ended = scenario("address_space_exhausted_by_stacks");
   if (ended.exit_code == 3) {
     EXPECT_EQ(ended.out, "caught bad_alloc\n");
@@ -91,7 +93,6 @@ TEST(bad_input, max_procs) {
 TEST(bad_input, options) { EXPECT_TRUE(exited(scenario("options_absurd"), 0)); }
 
 TEST(bad_input, stack_of_exactly_1_gib_is_the_largest_that_works) {
-  if (kIsEmulated) GTEST_SKIP() << "the emulator has less address space";
   EXPECT_TRUE(exited(scenario("options_largest"), 0));
   EXPECT_TRUE(exited(scenario("options_largest_for_all"), 0));
 }

@@ -45,7 +45,7 @@ bool is_entry(std::uintptr_t pc) {
 }
 
 TEST_FOR_PROCS(platform_unwind, ends_at_the_entry_of_the_goroutine) {
-  const walk short_walk = weft::spawn(walk_from, 0).join();
+  const walk short_walk = weft::spawn([] { return walk_from(0); }).join();
   const walk long_walk = weft::spawn([] {
                            weft::yield();  // also after it has moved
                            return walk_from(10);

@@ -1,9 +1,8 @@
 // main.cpp: finds the scenario by its name and runs it.
-#include <dirent.h>
-
 #include <cstdarg>
 
 #include "scenario.hpp"
+#include "support/platform.hpp"
 
 namespace scenario {
 
@@ -40,10 +39,7 @@ void wait_for_ever() {
 extern "C" [[gnu::weak]] void __tsan_init();
 
 int count_threads() {
-  int count = 0;
-  DIR* const tasks = ::opendir("/proc/self/task");
-  while (const dirent* const task = ::readdir(tasks)) count += task->d_name[0] != '.';
-  ::closedir(tasks);
+  const int count = weft::test::count_tasks() - weft::test::nplatform_threads;
   return __tsan_init != nullptr && count > 1 ? count - 1 : count;
 }
 
