@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "os/parse.hpp"
+#include "os/signal_name.hpp"
 #include "os/text.hpp"
 
 namespace weft::os {
@@ -88,6 +89,14 @@ const char* set_seed(std::string_view value, debug_settings& settings) noexcept 
   return kAccepted;
 }
 
+// Whether that signal can be used is found out, and said, when it is installed.
+const char* set_preempt_signal(std::string_view value, debug_settings& settings) noexcept {
+  const int number = signal_number(value);
+  if (number == 0) return "a signal (e.g. URG, SIGUSR2 or 23)";
+  settings.preempt_signal = number;
+  return kAccepted;
+}
+
 struct debug_key {
   std::string_view name;
   std::string_view values;
@@ -96,6 +105,8 @@ struct debug_key {
 };
 
 constexpr debug_key kKeys[] = {
+    {"asyncpreemptoff", "0|1", "stop no goroutine by a signal (0)",
+     set_switch<&debug_settings::async_preempt_off>},
     {"deadlock", "0|1", "report and exit when all goroutines are asleep (1)",
      set_switch<&debug_settings::deadlock>},
     {"guard", "auto|madvise|mprotect", "how stack guards are made (auto)", set_guard},
@@ -105,6 +116,7 @@ constexpr debug_key kKeys[] = {
      set_switch<&debug_settings::membarrier>},
     {"migrate", "0|1", "resume every goroutine on another thread (0)",
      set_switch<&debug_settings::migrate>},
+    {"preemptsignal", "NAME|N", "the signal that stops goroutines (SIGURG)", set_preempt_signal},
     {"scavenge", "0|1", "give unused stacks back to the system (1)",
      set_switch<&debug_settings::scavenge>},
     {"seed", "N", "seed of the scheduler's random choices (0: a new one each time)", set_seed},

@@ -19,14 +19,16 @@ namespace weft::os {
 enum class guard_choice : std::uint8_t { automatic, madvise, mprotect };
 
 struct debug_settings {
-  bool migrate = false;          // every goroutine resumes on another thread than it stopped on
-  bool update_max_procs = true;  // follow the CPU limit while running
-  bool scavenge = true;          // give unused stacks back to the system
-  bool deadlock = true;          // report when all goroutines are asleep
-  bool membarrier = true;        // use membarrier(2) where the kernel has it
+  bool migrate = false;            // every goroutine resumes on another thread than it stopped on
+  bool update_max_procs = true;    // follow the CPU limit while running
+  bool scavenge = true;            // give unused stacks back to the system
+  bool deadlock = true;            // report when all goroutines are asleep
+  bool membarrier = true;          // use membarrier(2) where the kernel has it
+  bool async_preempt_off = false;  // no goroutine is stopped by a signal
   guard_choice guard = guard_choice::automatic;
   std::size_t stack_size = 0;  // bytes; 0: what the program says
   unsigned max_threads = 0;    // 0: what the program says
+  int preempt_signal = 0;      // stops goroutines; 0: what the program says, or SIGURG
   std::uint64_t seed = 0;      // of the scheduler's random choices; 0: a new one each time
 };
 

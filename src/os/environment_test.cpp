@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -39,7 +40,7 @@ std::string complaint(std::string_view value) {
 TEST(weft_debug, sets_every_key) {
   const debug_settings s = debug(
       "migrate=1,guard=mprotect,stacksize=256K,maxthreads=50,updatemaxprocs=0,scavenge=0,deadlock="
-      "0,membarrier=0,seed=42");
+      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2");
   EXPECT_TRUE(said.empty());
   EXPECT_TRUE(s.migrate);
   EXPECT_EQ(s.guard, guard_choice::mprotect);
@@ -50,6 +51,32 @@ TEST(weft_debug, sets_every_key) {
   EXPECT_FALSE(s.deadlock);
   EXPECT_FALSE(s.membarrier);
   EXPECT_EQ(s.seed, 42U);
+  EXPECT_TRUE(s.async_preempt_off);
+  EXPECT_EQ(s.preempt_signal, SIGUSR2);
+}
+
+TEST(weft_debug, goroutines_are_stopped_by_signal_unless_told_otherwise) {
+  EXPECT_FALSE(debug("").async_preempt_off);
+  EXPECT_EQ(debug("").preempt_signal, 0) << "what the program says";
+  EXPECT_FALSE(debug("asyncpreemptoff=1,asyncpreemptoff=0").async_preempt_off);
+}
+
+TEST(weft_debug, the_signal_goes_by_name_and_by_number) {
+  for (const std::string_view value :
+       {"preemptsignal=URG", "preemptsignal=SIGURG", "preemptsignal=23"}) {
+    EXPECT_EQ(debug(value).preempt_signal, SIGURG) << value;
+    EXPECT_TRUE(said.empty()) << value;
+  }
+  EXPECT_EQ(debug("preemptsignal=40").preempt_signal, 40);
+  EXPECT_EQ(debug("preemptsignal=KILL").preempt_signal, SIGKILL) << "refused when it is installed";
+  for (const std::string_view bad : {"preemptsignal", "preemptsignal=", "preemptsignal=0",
+                                     "preemptsignal=65", "preemptsignal=urg"}) {
+    EXPECT_EQ(complaint(bad), "weft: WEFT_DEBUG: " + std::string(bad) +
+                                  " is not a signal (e.g. URG, SIGUSR2 or 23); ignored\n");
+  }
+  debug_settings kept;
+  parse_debug("preemptsignal=USR1,preemptsignal=nonsense", kept, listen);
+  EXPECT_EQ(kept.preempt_signal, SIGUSR1);
 }
 
 TEST(weft_debug, says_nothing_about_empty_items) {
@@ -125,7 +152,8 @@ TEST(weft_debug, help_lists_every_key_and_goes_on) {
   }
   for (const char* key :
        {"help", "migrate=0|1", "guard=auto|madvise|mprotect", "stacksize=BYTES", "maxthreads=N",
-        "updatemaxprocs=0|1", "scavenge=0|1", "deadlock=0|1", "membarrier=0|1", "seed=N"}) {
+        "updatemaxprocs=0|1", "scavenge=0|1", "deadlock=0|1", "membarrier=0|1", "seed=N",
+        "asyncpreemptoff=0|1", "preemptsignal=NAME|N"}) {
     EXPECT_NE(all.find("\nweft:   " + std::string(key) + " "), all.npos) << key << " in\n" << all;
   }
 }

@@ -77,9 +77,12 @@ TEST(raw_file, says_why_it_did_not_open) {
 }
 
 TEST(raw_file, is_closed_on_exec_and_at_the_end_of_its_scope) {
+  test::fake_root root;
+  root.write("/file", "x");
   int fd = -1;
   {
-    raw_file file("/proc/self/stat");
+    raw_file file(root.at("/file").c_str());
+    ASSERT_TRUE(file.is_open());
     fd = file.fd();
     EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);
   }

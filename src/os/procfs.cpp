@@ -41,9 +41,28 @@ std::ptrdiff_t read_directory(int fd, char* buffer, std::size_t size) noexcept {
   return n;
 }
 
-// Whether to go on. A thread that has ended since it was listed is passed over, as is what is no thread ("." and "..").
+// Calls visit(tid) for each thread the kernel lists until it returns false. False when the list could not be read to its end.
+template <class Visit>
+bool for_each_tid(Visit visit) noexcept {
+  raw_file directory("/proc/self/task", O_DIRECTORY);
+  if (!directory.is_open()) return false;
+  alignas(directory_entry) char buffer[2048];
+  for (;;) {
+    const std::ptrdiff_t n = read_directory(directory.fd(), buffer, sizeof buffer);
+    if (n <= 0) return n == 0;
+    for (std::ptrdiff_t at = 0; at < n;) {
+      directory_entry entry;
+      std::memcpy(&entry, buffer + at, sizeof entry);
+      const std::string_view name = buffer + at + kNameOffset;
+      const bool is_thread = parse_number<unsigned>(name).has_value();  // and not "." or ".."
+      if (is_thread && !visit(name)) return true;
+      at += entry.size;
+    }
+  }
+}
+
+// Whether to go on. A thread that has ended since it was listed is passed over.
 bool visit_thread(std::string_view tid, thread_visitor visit, void* context) noexcept {
-  if (!parse_number<unsigned>(tid)) return true;
   path_buffer path;
   path.append("/proc/self/task/");
   path.append(tid);
@@ -97,23 +116,17 @@ long thread_count() noexcept {
   char buffer[kStatSize];
   const auto text = read_small_file("/proc/self/stat", buffer);
   const auto stat = text ? parse_thread_stat(*text) : std::nullopt;
-  return stat ? stat->nthreads : -1;
+  if (stat && stat->nthreads > 0) return stat->nthreads;
+  // There is no process without a thread: the file is not the kernel's. qemu-user makes one up, with zeros for what it does
+  // not know, but hands on the list of threads, its own among them.
+  long n = 0;
+  const bool is_complete = for_each_tid([&n](std::string_view) { return ++n, true; });
+  return is_complete && n > 0 ? n : -1;
 }
 
 bool for_each_thread(thread_visitor visit, void* context) noexcept {
-  raw_file directory("/proc/self/task", O_DIRECTORY);
-  if (!directory.is_open()) return false;
-  alignas(directory_entry) char buffer[2048];
-  for (;;) {
-    const std::ptrdiff_t n = read_directory(directory.fd(), buffer, sizeof buffer);
-    if (n <= 0) return n == 0;
-    for (std::ptrdiff_t at = 0; at < n;) {
-      directory_entry entry;
-      std::memcpy(&entry, buffer + at, sizeof entry);
-      if (!visit_thread(buffer + at + kNameOffset, visit, context)) return true;
-      at += entry.size;
-    }
-  }
+  return for_each_tid(
+      [visit, context](std::string_view tid) { return visit_thread(tid, visit, context); });
 }
 
 thread_census count_threads() noexcept {
