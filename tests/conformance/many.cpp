@@ -1,11 +1,13 @@
 // many.cpp: many goroutines: chained, nested, over time (B067, B340, HAZARD 65).
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include <weft/weft.hpp>
 
+#include "stack/guard.hpp"
 #include "stack/test_support.hpp"
 #include "support/for_procs.hpp"
 
@@ -14,9 +16,20 @@ namespace {
 using weft::stack::test::kIsSanitized;
 using weft::stack::test::resident_bytes;
 
+// How many stacks the system lets a process have at once.
+std::size_t most_stacks() {
+  using namespace weft::stack;
+  return current_guard_mode() == guard_mode::madvise ? std::numeric_limits<std::size_t>::max()
+                                                     : guards_within(weft::os::max_map_count());
+}
+
 // B067: each waits for its right neighbour and adds one.
 TEST_FOR_PROCS(many, a_hundred_thousand_goroutines_chained_by_events_start_and_tear_down) {
   const int count = weft::test::kIsTsan ? 3000 : weft::test::scaled(100'000);
+  const std::size_t possible = most_stacks();
+  if (possible < static_cast<std::size_t>(count))
+    GTEST_SKIP() << "without MADV_GUARD_INSTALL a guard costs mappings: " << possible
+                 << " stacks at most";
   const auto events = std::make_unique<weft::event[]>(static_cast<std::size_t>(count) + 1);
   int value = 0;  // handed along the chain
   for (int i = 0; i < count; ++i) {

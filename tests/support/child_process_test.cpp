@@ -42,8 +42,16 @@ TEST(child_process, signal_is_told_from_the_exit_code_that_shells_make_of_it) {
   EXPECT_FALSE(died_of(exits, SIGABRT));
 }
 
+// A program that hangs after its first word, with a limit that lets it get so far on a machine of any speed.
+child_end hang_after_a_word(const std::string& script) {
+  for (std::chrono::milliseconds limit = 100ms;; limit *= 2) {
+    child_end ended = shell(script, limit);
+    if (!ended.out.empty() || limit > 30s) return ended;
+  }
+}
+
 TEST(child_process, a_program_that_hangs_is_killed_when_its_time_is_up) {
-  const child_end ended = shell("echo before; sleep 100", 100ms);
+  const child_end ended = hang_after_a_word("echo before; sleep 100");
   EXPECT_TRUE(timed_out(ended));
   EXPECT_FALSE(exited(ended, 0));
   EXPECT_FALSE(died_of(ended, SIGKILL)) << "a timeout is no death of the program's own";
@@ -67,7 +75,7 @@ void expect_gone_soon(const std::string& pid) {
 }
 
 TEST(child_process, the_whole_group_dies_on_timeout) {
-  const child_end ended = shell("sleep 100 & echo $!; wait", 200ms);
+  const child_end ended = hang_after_a_word("sleep 100 & echo $!; wait");
   EXPECT_TRUE(timed_out(ended));
   expect_gone_soon(find_like(ended.out, "^([0-9]+)$"));
 }
@@ -75,7 +83,7 @@ TEST(child_process, the_whole_group_dies_on_timeout) {
 TEST(child_process, whoever_stays_behind_neither_delays_the_end_nor_survives) {
   const child_end ended = shell("sleep 100 & echo $!; exit 5");  // it keeps the pipes open
   EXPECT_TRUE(exited(ended, 5));
-  EXPECT_LT(ended.took, 5s);
+  EXPECT_LT(ended.took, 50s);
   expect_gone_soon(find_like(ended.out, "^([0-9]+)$"));
 }
 

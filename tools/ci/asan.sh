@@ -2,4 +2,4 @@
 # asan: AddressSanitizer and UndefinedBehaviorSanitizer.
 source "$(dirname "$0")/lib.sh"
 build asan
-run_tests asan -LE "$once_only" "$@"
+run_tests asan -LE "$once_only|$per_compiler" "$@"

@@ -1,6 +1,13 @@
 # lib.sh: what the lanes share. Sourced by the scripts beside it; each of those is one lane and can be run alone.
+#
+# On a terminal ninja and ctest draw their own progress. In a log they get a line per tenth of the way (tools/ci/tenths); what failed
+# and what it said is kept in build/failures/<lane>.txt, and shown at the end: by the lane itself, or by whoever runs several of them
+# and sets WEFT_FAILURES_LATER.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+lane=$(basename "$0" .sh)
+rm -f "build/failures/$lane.txt"
 
 jobs=${JOBS:-$(nproc)}
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$jobs}
@@ -9,6 +16,7 @@ export NINJA_STATUS=${NINJA_STATUS:-'[%f/%t %es] '}
 
 # Every lane runs what is cheap and specific to it; these have a lane of their own or one is enough.
 readonly once_only="install|lint"
+readonly per_compiler="compile_fail"  # the same for every kind of build by one compiler
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -21,11 +29,24 @@ build() { # preset [cmake --build arguments]
   local preset=$1
   configure "$preset"
   say "$preset: build"
-  cmake --build --preset "$preset" "${@:2}"
+  if [[ -t 1 ]]; then
+    cmake --build --preset "$preset" "${@:2}"
+  else
+    cmake --build --preset "$preset" "${@:2}" 2>&1 | tools/ci/tenths
+  fi
 }
 
 run_tests() { # preset [ctest arguments]
-  local preset=$1
+  local preset=$1 status=0
   say "$preset: test"
-  ctest --preset "$preset" "${@:2}"
+  if [[ -t 1 ]]; then
+    ctest --preset "$preset" --progress "${@:2}" || status=$?
+  else
+    ctest --preset "$preset" "${@:2}" 2>&1 | tools/ci/tenths || status=$?
+  fi
+  if [[ $status -ne 0 ]]; then
+    tools/ci/failures collect "$lane" "build/$preset"
+    [[ -n ${WEFT_FAILURES_LATER:-} ]] || tools/ci/failures show "$lane"
+  fi
+  return $status
 }

@@ -7,7 +7,7 @@ log=build/release/race.log
 for ((done = 0; done < repeats; done += step)); do
   step=$((repeats - done < 10 ? repeats - done : 10))
   if ! run_tests release -L race --repeat "until-fail:$step" "$@" >"$log" 2>&1; then
-    grep -v ' Passed ' "$log"
+    cat "$log"
     exit 1
   fi
   echo "race: $(tail -n 100 "$log" | sed -n 's/.*out of //p') tests passed $((done + step)) of $repeats times"

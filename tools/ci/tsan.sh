@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tsan: ThreadSanitizer, by clang. The suites that run goroutines in the test's own process.
+# tsan: ThreadSanitizer, by clang. Not the bracket's tests: they interpose the very functions that the sanitizer does.
 source "$(dirname "$0")/lib.sh"
-build tsan --target weft_unit_tests weft_conformance_tests weft_stress_tests
-run_tests tsan -L 'unit|conformance|stress|race' "$@"
+build tsan --target weft_unit_tests weft_conformance_tests weft_stress_tests weft_death_tests weft_platform_tests
+run_tests tsan -L 'unit|conformance|stress|race|death|platform' "$@"
