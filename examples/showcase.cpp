@@ -6,7 +6,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -111,6 +114,45 @@ void blocking_calls() {
   weft::max_procs(before);
 }
 
+void no_hostages() {
+  section("Nobody holds a processor hostage: loops and naps that call nothing of weft's");
+  using namespace std::chrono_literals;
+  constexpr int kRounds = 200;
+  const unsigned before = weft::max_procs(2);
+  std::atomic<bool> is_over{false};
+  std::array<std::atomic<std::uint64_t>, 4> turns{};
+  weft::wait_group busy;
+  for (auto& mine : turns) {
+    busy.go([&] {
+      while (!is_over) mine.fetch_add(1, std::memory_order_relaxed);  // a loop and nothing else
+    });
+  }
+  busy.go([&] {
+    while (!is_over) std::this_thread::sleep_for(1ms);  // the thread's own sleep, not weft's
+  });
+  std::vector<double> late_us;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto due = weft::clock::now() + 1ms;
+    weft::sleep_until(due);
+    late_us.push_back(std::chrono::duration<double, std::micro>(weft::clock::now() - due).count());
+  }
+  is_over = true;
+  busy.wait();
+  std::sort(late_us.begin(), late_us.end());
+  std::uint64_t most = 0;
+  for (const auto& each : turns) most = std::max(most, each.load());
+  line("four endless loops and a thread asleep, on two processors");
+  for (const auto& each : turns) {
+    line("loop  %9llu turns  %s", static_cast<unsigned long long>(each.load()),
+         std::string(static_cast<std::size_t>(40 * each.load() / most), '#').c_str());
+  }
+  line("beside them one goroutine slept 1 ms, %d times: median %.0f us late", kRounds,
+       late_us[kRounds / 2]);
+  check(std::all_of(turns.begin(), turns.end(), [](const auto& each) { return each > 0; }),
+        "every loop had its turn");
+  weft::max_procs(before);
+}
+
 void locked_thread() {
   section("lock_os_thread: one goroutine, one thread, whatever the others do");
   bool stayed = true;
@@ -163,8 +205,10 @@ void a_million_queued() {
   std::thread starter([&] {
     for (int i = 0; i < kMillion; ++i) done.go([] {});
   });
-  starter
-      .join();  // without blocking(), on purpose: the only processor stays here, and nobody begins
+  {
+    const weft::no_preempt guard;  // on purpose: the only processor stays here, and nobody begins
+    starter.join();
+  }
   const double each = (memory_bytes() - before) / kMillion;
   const std::size_t nalive = weft::num_goroutines();
   line("%d started by a plain thread in %.0f ms", kMillion, watch.ms());
@@ -231,6 +275,7 @@ int main() {
     blocking_calls();
     locked_thread();
     live_max_procs();
+    no_hostages();
     a_million_queued();
     exceptions();
     show_stats();

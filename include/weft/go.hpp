@@ -95,6 +95,17 @@ decltype(auto) blocking(F&& f) {
   return std::invoke(std::forward<F>(f));
 }
 
+// While one exists this goroutine keeps its processor and is not stopped: for code that must not lose its CPU to another goroutine of
+// this program, such as a loop that waits for a device. It delays everything that waits for this processor, so keep it short. Parking
+// inside it is allowed and lets others run. Guards may nest, up to 63 deep. On a plain thread it does nothing.
+class WEFT_API no_preempt {
+ public:
+  no_preempt() noexcept;
+  ~no_preempt();
+  no_preempt(const no_preempt&) = delete;
+  no_preempt& operator=(const no_preempt&) = delete;
+};
+
 // The goroutine that calls, or the plain thread that does (which has an id of its own).
 namespace this_goroutine {
 WEFT_API std::uint64_t id() noexcept;

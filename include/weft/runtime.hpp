@@ -27,6 +27,7 @@ struct options {
   std::size_t stack_size = 0;  // usable bytes of a goroutine's stack; 0: 192 KiB
   unsigned max_threads = 0;    // more threads than this are a fatal error; 0: 10,000
   std::size_t main_stack_size = 0;  // of the main goroutine; 0: 8 MiB (address space, not memory)
+  int preempt_signal = 0;           // stops goroutines that compute for long; 0: SIGURG
   bool lock_main = false;           // keep the main goroutine on the thread that called run()
 };
 
@@ -46,6 +47,11 @@ struct runtime_stats {
   std::uint64_t wakeups = 0;          // threads woken to look for work
   std::uint64_t handoffs = 0;         // processors taken from blocked threads
   std::uint64_t world_stops = 0;
+  std::uint64_t preemptions = 0;   // slices ended against a goroutine's will
+  std::uint64_t borrows = 0;       // processors taken for a moment, for a goroutine that was woken
+  std::uint64_t signals_sent = 0;  // to goroutines that compute without a processor
+  std::uint64_t signals_unanswered = 0;  // of these, not handled within 5 ms
+  std::uint64_t interrupted_calls = 0;   // system calls of the program that one of them cut short
   std::uint64_t threads_created = 0;
   std::size_t stacks = 0;        // stacks that exist, in use or kept for reuse
   const char* stack_guard = "";  // "madvise" or "mprotect"

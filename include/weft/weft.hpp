@@ -8,4 +8,5 @@
 #include <weft/join_handle.hpp>
 #include <weft/runtime.hpp>
 #include <weft/sync.hpp>
+#include <weft/time.hpp>
 #include <weft/version.hpp>

@@ -63,7 +63,7 @@ class basic_detach_word {
       if (seen == kOwn) return true;
       if (word_.compare_exchange_weak(seen, kOwn, std::memory_order_acq_rel,
                                       std::memory_order_acquire)) {  // [detach.exclusive]
-        attention_.store(1, std::memory_order_relaxed);              // read by ourselves
+        attention_.fetch_or(kAsked, std::memory_order_relaxed);      // read by ourselves
         return true;
       }
     }
@@ -124,17 +124,17 @@ class basic_detach_word {
   }  // M asks about itself
 
   void ask_attention() noexcept {
-    attention_.store(1, std::memory_order_release);
+    attention_.fetch_or(kAsked, std::memory_order_release);
   }  // [detach.attention]
+  // M asks itself to take the slow way out.
+  void remind() noexcept { attention_.fetch_or(kReminded, std::memory_order_relaxed); }
   bool wants_attention() const noexcept {
-    return attention_.load(std::memory_order_relaxed) != 0;
+    return (attention_.load(std::memory_order_relaxed) & kAsked) != 0;
   }  // a hint
+  // True: somebody asked.
   bool take_attention() noexcept {
-    if (attention_.load(std::memory_order_acquire) == 0) return false;  // [detach.attention]
-    attention_.store(
-        0,
-        std::memory_order_relaxed);  // M alone clears it; one set meanwhile is served with this one
-    return true;
+    if (attention_.load(std::memory_order_relaxed) == 0) return false;         // a hint
+    return (attention_.exchange(0, std::memory_order_acquire) & kAsked) != 0;  // [detach.attention]
   }
 
  private:
@@ -142,6 +142,9 @@ class basic_detach_word {
     word_.compare_exchange_strong(id, kOwn, std::memory_order_release,
                                   std::memory_order_relaxed);  // failed: M settled it
   }
+
+  static constexpr std::uint32_t kAsked = 1;
+  static constexpr std::uint32_t kReminded = 2;
 
   typename A::template atomic<std::uint32_t> inside_{0};
   typename A::template atomic<std::uint32_t> word_{kOwn};

@@ -69,13 +69,39 @@ struct alignas(64) G {
   std::uint64_t made_by = 0;           // goid
   g_extras* extras = nullptr;
   g_locals* locals = nullptr;
-  std::uint32_t epoch = 0;      // of the runtime it belongs to
-  std::uint16_t nlocks = 0;     // depth of lock_os_thread
-  bool is_exiting = false;      // exit_goroutine() is unwinding it
-  std::uint8_t stack_bits = 0;  // log2 of the stack it wants; 0: the default
+  std::uint32_t epoch = 0;   // of the runtime it belongs to
+  std::uint16_t nlocks = 0;  // depth of lock_os_thread
+  std::atomic<std::uint8_t> manners{
+      0};                           // kHabit, kBlocksLong, kNoPreempt times the depth of no_preempt
+  std::uint8_t stack_bits : 7 = 0;  // log2 of the stack it wants; 0: the default
+  bool is_exiting : 1 = false;      // exit_goroutine() is unwinding it
 
   // --- closure: the third line ---
   alignas(16) std::byte closure[64];
+
+  // It was found asleep in the kernel with a P, and so leaves the runtime without one. Written by sysmon.
+  static constexpr std::uint8_t kHabit = 1;
+  // Its last blocking() was long enough for its P to be taken: the next one gives it away at once.
+  static constexpr std::uint8_t kBlocksLong = 2;
+  static constexpr std::uint8_t kNoPreempt = 4;
+
+  // Both are a matter of speed only.
+  bool has_manner(std::uint8_t which) const noexcept {
+    return (manners.load(std::memory_order_relaxed) & which) != 0;
+  }
+  void set_manner(std::uint8_t which, bool is_so) noexcept {
+    if (has_manner(which) == is_so) return;
+    if (is_so) {
+      manners.fetch_or(which, std::memory_order_relaxed);
+    } else {
+      manners.fetch_and(static_cast<std::uint8_t>(~which), std::memory_order_relaxed);
+    }
+  }
+  bool has_habit() const noexcept { return has_manner(kHabit); }
+  // Asked by whoever wants its P, while the request stands: what it says is then true, or the request fails.
+  bool is_preemptible() const noexcept {
+    return manners.load(std::memory_order_relaxed) < kNoPreempt;
+  }
 
   g_status status() const noexcept {
     return static_cast<g_status>(status_word.load(std::memory_order_acquire) & ~kTrimming);

@@ -17,6 +17,7 @@
 #include "base/rng.hpp"
 #include "os/note.hpp"
 #include "os/thread.hpp"
+#include "os/thread_watch.hpp"
 #include "rt/detach_word.hpp"
 
 namespace weft::rt {
@@ -32,6 +33,7 @@ enum class departure : std::uint8_t {
   park,   // becomes waiting, then publish() makes it findable; false: it must not sleep after all
   yield,  // goes to the end of this P's queue
   yield_global,  // goes to the global queue
+  yield_urgent,  // goes behind what else is urgent
   end,           // its stack and itself are free
 };
 struct commit_step {
@@ -45,8 +47,10 @@ struct commit_step {
 enum class m_wait : std::uint8_t {
   none,
   idle,    // in the idle list
+  watch,   // until the next timer is due: it is sched.watcher
   locked,  // its locked goroutine is not running
   p,       // its goroutine waits for a P, in a run queue
+  borrow,  // awake, and at work to get one for itself: nobody may give it one
 };
 
 struct alignas(64) M {
@@ -66,9 +70,15 @@ struct alignas(64) M {
   bool is_orphan = false;       // L: doomed while it ran user code; nobody waits for its thread
   bool is_gone = false;         // L: the thread is at its end
   bool is_leaving = false;      // this thread ends when it is back on g0
-  m_wait waits = m_wait::none;  // L
-  P* nextp = nullptr;           // L: the P it is woken with
-  P* oldp = nullptr;            // the P it had before blocking() lost it
+  bool was_slice_over = false;  // L: it lost its P since it had had its slice
+  bool is_pinned = false;       // L: it waits inside the signal handler, on top of user code
+  bool must_borrow = false;     // L: woken to run what is urgent, and no P was idle
+  bool owes_watch = false;      // own: a timer is due sooner than anybody wakes up for it
+  bool is_timer_due = false;    // own: it was woken because one is
+  std::atomic<bool> is_borrowing{false};  // its P is lent to it (P::lender); own, a hint to others
+  m_wait waits = m_wait::none;            // L
+  P* nextp = nullptr;                     // L: the P it is woken with
+  P* oldp = nullptr;                      // the P it had before blocking() lost it
   os::note park;
   base::rng random;
 
@@ -78,10 +88,22 @@ struct alignas(64) M {
   std::atomic<int> tid{0};
   os::thread thread;
   base::list_link<M> idle_link;  // L
+  base::list_link<M> lost_link;  // L: lost its P in user code, and has not come back
   M* all_next = nullptr;         // L: every M of this epoch
   M* free_next = nullptr;        // L: the memory, when the thread is gone
   M* wake_next = nullptr;        // in a list of those to be woken once L is free
   void* alternate_stack = nullptr;
+
+  // --- the signal (preempt.cpp) ---
+  std::atomic<bool> is_signalled{false};  // one is under way; at most one
+  std::uint8_t nspared = 0;  // own: times it was not stopped since it was in the C library
+  std::atomic<std::int64_t> computes_since_ns{
+      0};  // without a P; 0: not seen to. Sysmon's; 0 under L
+  struct {
+    os::thread_watch eye;
+    std::int64_t signalled_ns = 0;
+  } seen;  // by sysmon, or whoever holds world_lock with sysmon gone
+
   [[no_unique_address]] arch::fiber fiber;
 
   // For a new thread. Not a constructor: a requester that still holds a stale pointer may look at the atomic fields.
@@ -93,7 +115,11 @@ struct alignas(64) M {
     running.store(nullptr, std::memory_order_relaxed);
     lockedg = nullptr;
     commit = {};
-    is_doomed = is_orphan = is_gone = is_leaving = false;
+    is_doomed = is_orphan = is_gone = is_leaving = is_pinned = was_slice_over = false;
+    must_borrow = owes_watch = is_timer_due = false;
+    is_borrowing.store(false, std::memory_order_relaxed);
+    is_signalled.store(false, std::memory_order_relaxed);
+    nspared = 0;
     waits = m_wait::none;
     nextp = oldp = nullptr;
     thread = {};

@@ -13,6 +13,7 @@
 #include "rt/g.hpp"
 #include "rt/run_queue.hpp"
 #include "rt/status.hpp"
+#include "rt/timer_heap.hpp"
 #include "stack/stack.hpp"
 
 namespace weft::rt {
@@ -54,7 +55,8 @@ struct alignas(64) P {
 
   base::list_link<P> idle_link;  // L
   bool wakes_spinning = false;   // L: waits for a new thread, which shall spin
-  M* lender = nullptr;           // L: from whom it was taken for a stop of the world
+  M* lender =
+      nullptr;  // L: from whom it was taken for a while: a stop of the world, or to be borrowed
 
   // What sysmon saw last.
   struct {
@@ -63,9 +65,11 @@ struct alignas(64) P {
     std::uint32_t deferral = 0;
     std::int64_t sched_since_ns = 0;
     std::int64_t syscall_since_ns = 0;
+    bool was_asked = false;  // to end its slice
   } seen;
 
   run_queue queue;
+  timer_heap timers;
 };
 
 }  // namespace weft::rt

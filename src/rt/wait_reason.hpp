@@ -11,6 +11,7 @@ enum class wait_reason : std::uint8_t {
   event,
   join,
   wait_group,
+  sleep,
   main_goroutine,  // a thread in run()
 };
 
@@ -24,6 +25,8 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
       return "join";
     case wait_reason::wait_group:
       return "wait_group wait";
+    case wait_reason::sleep:
+      return "sleep";
     case wait_reason::main_goroutine:
       return "running main";
   }

@@ -26,6 +26,9 @@ bool is_asleep_locked() noexcept {
     return false;
   if (sched.pidle.size() != sched.nprocs.load(std::memory_order_relaxed) || anything_queued())
     return false;
+  for (std::uint32_t i = 0; i < sched.nprocs.load(std::memory_order_relaxed); ++i) {  // under L
+    if (p_at(i)->timers.has_armed()) return false;
+  }
   for (const M* mp = sched.allm; mp != nullptr; mp = mp->all_next) {
     if (mp->waits == rt::m_wait::none) return false;
   }

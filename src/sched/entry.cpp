@@ -1,8 +1,19 @@
 // entry.cpp: the slow ways in and out of the runtime.
+//
+// An M comes in without its P when that was taken while it was outside: it slept in the kernel, it computed for longer than its slice, the
+// P was borrowed, or the world was stopped. Its goroutine stays on this thread until it has a P again: it is in the middle of user code.
+//
+//   it slept (blocking(), or found out by sysmon)   it was woken: it borrows a P, or is urgent
+//   it computed                                     it queues with those that are stopped; in front if its slice is not over
+//
+// The same is done inside the signal handler (stop_here), which is nothing but an empty call into the runtime.
 #include "sched/entry.hpp"
 
+#include "sched/borrow.hpp"
 #include "sched/crash.hpp"
+#include "sched/detach.hpp"
 #include "sched/park.hpp"
+#include "sched/preempt.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
@@ -11,59 +22,122 @@ namespace weft::sched {
 
 namespace {
 
+enum class entrance : std::uint8_t { open, doomed, queued, borrow };
+
 // An idle P at once, preferably the one we had. True: done.
 bool take_p_locked(M* mp) noexcept {
   P* const pp = take_idle_locked(mp->oldp);
   if (pp == nullptr) return false;
   attach_locked(pp, mp);
+  mp->waits = rt::m_wait::none;
   return true;
 }
 
-// The goroutine goes into the global queue, tied to this thread. Whoever finds it there gives us a P.
+bool was_asleep(const G* gp) noexcept {
+  return gp->has_habit() || gp->status() == g_status::syscall;
+}
+
+// The goroutine goes into a queue, tied to this thread. Whoever finds it there gives us a P.
 void queue_self_locked(M* mp, G* gp) noexcept {
+  const bool is_urgent = was_asleep(gp);
   gp->bound_m = mp;
   gp->become(g_status::runnable);
   mp->waits = rt::m_wait::p;
-  put_global_locked(gp);
+  if (is_urgent) {
+    put_urgent_locked(gp);
+  } else {
+    put_stopped_locked(gp, !std::exchange(mp->was_slice_over, false));
+  }
+}
+
+// mp is LOST and has come in.
+entrance come_in(M* mp, G* gp) noexcept {
+  locked l;
+  if (!mp->detach.is_lost()) return entrance::open;  // given back meanwhile
+  mp->p.store(nullptr, std::memory_order_relaxed);   // our own; others ask under L
+  unlist_lost_locked(mp);
+  if (mp->is_doomed) return entrance::doomed;
+  if (take_p_locked(mp)) return entrance::open;
+  if (was_asleep(gp) && !mp->is_pinned) {
+    mp->waits = rt::m_wait::borrow;
+    return entrance::borrow;
+  }
+  queue_self_locked(mp, gp);
+  return entrance::queued;
+}
+
+// It could not borrow.
+entrance queue_up(M* mp, G* gp) noexcept {
+  locked l;
+  if (mp->is_doomed) return entrance::doomed;
+  if (take_p_locked(mp)) return entrance::open;
+  queue_self_locked(mp, gp);
+  return entrance::queued;
+}
+
+// False: the runtime has ended.
+bool wait_for_p(M* mp, G* gp) noexcept {
+  mp->park.sleep();
+  locked l;
+  if (mp->is_doomed) return false;
+  attach_locked(std::exchange(mp->nextp, nullptr), mp);
+  if (gp->nlocks == 0) gp->bound_m = nullptr;
+  gp->become(g_status::running);
+  if (gp->resume.nblocking != 0) gp->become(g_status::syscall);
+  return true;
+}
+
+// False: the runtime has ended, and mp has no P.
+bool regain(M* mp) noexcept {
+  if (mp->detach.settle()) return true;
+  G* const gp = mp->curg();
+  entrance way = come_in(mp, gp);
+  if (way == entrance::borrow) way = borrow(mp) ? entrance::open : queue_up(mp, gp);
+  if (way == entrance::queued) return wait_for_p(mp, gp);
+  return way == entrance::open;
 }
 
 }  // namespace
 
 void enter_slow(M* mp) noexcept {
   die_if_forked();
-  if (mp->detach.settle()) return;
-  G* const gp = mp->curg();
-  bool is_doomed;
-  {
-    locked l;
-    if (!mp->detach.is_lost()) return;  // given back meanwhile
-    mp->p.store(nullptr,
-                std::memory_order_relaxed);  // our own; nobody requests from one that is LOST
-    is_doomed = mp->is_doomed;
-    if (!is_doomed) {
-      if (take_p_locked(mp)) return;
-      queue_self_locked(mp, gp);
-    }
-  }
-  if (!is_doomed) {
-    mp->park.sleep();
-    locked l;
-    is_doomed = mp->is_doomed;
-    if (!is_doomed) attach_locked(std::exchange(mp->nextp, nullptr), mp);
-  }
-  if (is_doomed) abandon(mp);
-  if (gp->nlocks == 0) gp->bound_m = nullptr;
-  gp->become(g_status::running);
-  if (gp->resume.nblocking != 0) gp->become(g_status::syscall);
+  if (!regain(mp)) abandon(mp);
+  if (mp->curg()->has_habit()) mp->detach.remind();  // so that it leaves its P on the way out
 }
 
 void leave_slow() noexcept {
   M* mp;
   do {
     mp = enter();
-    yield_through_g0(mp);
-    mp = current_m();
+    const G* const gp = mp->curg();
+    if (!gp->is_preemptible() && !sched.is_stopping.load(std::memory_order_acquire)) {
+      mp->detach
+          .take_attention();  // it keeps its P (no_preempt); only a stop of the world is heard
+    } else if (gp->has_habit() && gp->resume.nblocking == 0 && gp->is_preemptible()) {
+      mp->detach.take_attention();
+      leave_p(mp);
+      mp->detach.leave();
+      return;
+    } else {
+      yield_through_g0(mp);
+      mp = current_m();
+    }
   } while (mp->detach.leave());
+}
+
+void stop_here(M* mp) noexcept {
+  // No fence: who is LOST has nothing to lose.
+  if (!mp->detach.enter(sched.needs_fence.load(std::memory_order_relaxed))) {  // fixed at start
+    {
+      locked l;
+      mp->is_pinned = true;
+    }
+    regain(mp);  // or the runtime has ended: the code runs on, as an orphan, until it comes in
+    locked l;
+    mp->is_pinned = false;
+  }
+  // Nobody is switched to in a signal handler: who wants our attention gets it at the next call.
+  mp->detach.leave();
 }
 
 }  // namespace weft::sched

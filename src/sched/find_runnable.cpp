@@ -5,8 +5,10 @@
 // ring waiting: when its slice is over (attention), the front goes to the end.
 #include "sched/find_runnable.hpp"
 
+#include "sched/borrow.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
+#include "sched/timers.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -17,8 +19,7 @@ namespace {
 G* take_picked(P* pp) noexcept { return std::exchange(pp->picked, nullptr); }
 
 G* take_due_global(P* pp) noexcept {
-  // Each direct switch has taken one from the budget: counted here, once for many.
-  base::add_by_owner(pp->counters.ndirect, pp->counted_budget - pp->direct_budget);
+  count_direct(pp);
   const bool is_due = pp->direct_budget == 0;
   const bool is_direct_off = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
   const std::uint32_t left = is_due ? kGlobalEvery - 1 : pp->direct_budget - 1;
@@ -75,12 +76,35 @@ void end_slice(P* pp) noexcept {
 G* look_round(M* mp) noexcept {
   P* const pp = mp->proc();
   if (G* const gp = take_picked(pp)) return gp;
-  if (mp->detach.take_attention()) end_slice(pp);
+  fire_own_timers(mp, pp);
+  if (mp->detach.take_attention()) {
+    end_slice(pp);
+    if (G* const gp = take_urgent()) return gp;
+  }
   if (G* const gp = take_due_global(pp)) return gp;
   if (G* const gp = take_own(pp)) return gp;
   if (G* const gp = take_global(pp, rt::run_queue::kCapacity / 2)) return gp;
   if (G* const gp = take_from_poller()) return gp;
   return take_from_others(mp);
+}
+
+}  // namespace
+
+namespace {
+
+// The P is lent: only what is urgent runs on it. Null: it went back, and we have none, or it is our own now.
+G* look_while_borrowing(M* mp) noexcept {
+  mp->detach.take_attention();
+  if (G* const gp = take_urgent()) return gp;
+  give_back(mp);
+  return nullptr;
+}
+
+G* found(M* mp, G* gp) noexcept {
+  // Whoever found work while looking makes sure that somebody else looks: there may be more.
+  if (end_spinning(mp)) wake_one();
+  if (std::exchange(mp->owes_watch, false)) ensure_watch();
+  return gp;
 }
 
 }  // namespace
@@ -91,16 +115,17 @@ G* find_runnable(M* mp) noexcept {
       if (!stop_for_world(mp)) return nullptr;
       continue;
     }
-    G* gp = look_round(mp);
-    if (gp != nullptr) {
-      // Whoever found work while looking makes sure that somebody else looks: there may be more.
-      if (end_spinning(mp)) wake_one();
-      return gp;
+    if (std::exchange(mp->is_timer_due, false)) fire_all_timers(mp);
+    if (mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
+      if (G* const gp = look_while_borrowing(mp)) return found(mp, gp);
+      if (mp->proc() == nullptr && !stop_m(mp)) return nullptr;
+      continue;
     }
+    G* gp = look_round(mp);
+    if (gp != nullptr) return found(mp, gp);
     if (!drop_p(mp, gp)) {
       if (gp == nullptr) continue;
-      if (end_spinning(mp)) wake_one();
-      return gp;
+      return found(mp, gp);
     }
     end_spinning(mp);
     if (anything_queued() && regain_p(mp)) continue;  // [idle.no_lost_wake]

@@ -26,6 +26,11 @@ G* find_runnable(M* mp) noexcept;
   return gp;
 }
 
+// Each direct switch has taken one from the budget: counted here, once for many.
+inline void count_direct(P* pp) noexcept {
+  base::add_by_owner(pp->counters.ndirect, pp->counted_budget - pp->direct_budget);
+}
+
 // gp was taken from pp's queue by a goroutine that wants to go there directly. False: that must be done on g0.
 [[gnu::always_inline]] inline bool can_go_direct(P* pp, G* gp) noexcept {
   if (gp->bound_m == nullptr && gp->stack != nullptr) [[likely]]

@@ -45,7 +45,8 @@ void commit_end(M* mp, G* gp) noexcept {
   pp->stacks.push(stack);
 }
 
-// The scavenger has this goroutine's stack in its hands for a moment: wait. Else: waiting -> runnable, and ours.
+}  // namespace
+
 void claim_waiting(G* gp) noexcept {
   std::uint32_t seen = static_cast<std::uint32_t>(g_status::waiting);
   while (!gp->status_word.compare_exchange_weak(
@@ -58,8 +59,6 @@ void claim_waiting(G* gp) noexcept {
   }
 }
 
-}  // namespace
-
 void commit_departure_slow(M* mp) noexcept {
   const rt::commit_step step = mp->commit;
   mp->commit.kind = rt::departure::none;
@@ -71,6 +70,12 @@ void commit_departure_slow(M* mp) noexcept {
       step.gp->become(g_status::runnable);
       put_global(step.gp);
       break;
+    case rt::departure::yield_urgent: {
+      step.gp->become(g_status::runnable);
+      locked l;
+      put_urgent_locked(step.gp);
+      break;
+    }
     case rt::departure::park:
       step.gp->become(g_status::waiting);
       if (!step.publish(step.gp, step.arg)) ready(mp, step.gp);
@@ -81,7 +86,7 @@ void commit_departure_slow(M* mp) noexcept {
   }
 }
 
-void park(publish_fn publish, void* arg, wait_reason why, const void* object) noexcept {
+void park(publish_fn publish, void* arg, wait_reason why, const void* object, way how) noexcept {
   M* mp = enter();
   if (mp == nullptr) {
     park_foreign(publish, arg, why);
@@ -94,7 +99,7 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object) no
   cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);
   cold.was_trimmed = false;
   mp->commit = {rt::departure::park, publish, arg, self};
-  G* const next = next_after(mp, self);
+  G* const next = how == way::direct ? next_after(mp, self) : nullptr;
   mp = next != nullptr ? go_direct(mp, self, next, false) : switch_to_g0(mp, self, false);
   self->why = wait_reason::none;
   leave(mp);
@@ -113,13 +118,28 @@ void ready(M* mp, G* gp) noexcept {
     wake_for_front(pp, put_next(pp, gp));
     return;
   }
-  submit(gp);
+  if (mp == nullptr) {
+    submit_woken(gp);
+  } else {
+    submit(gp);
+  }
 }
 
 namespace {
 
+// On a borrowed P only what is urgent may run: nobody else is made room for. One whose slice is over is not urgent any more.
+M* yield_borrowing(M* mp, G* self) noexcept {
+  const bool is_asked = mp->detach.wants_attention();
+  if (!is_asked && sched.nurgent.load(std::memory_order_relaxed) == 0) return mp;  // a hint
+  mp->commit.kind = is_asked ? rt::departure::yield_global : rt::departure::yield_urgent;
+  mp->commit.gp = self;
+  return switch_to_g0(mp, self, false);
+}
+
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
 [[gnu::noinline]] M* yield_slow(M* mp, G* self) noexcept {
+  if (mp->is_borrowing.load(std::memory_order_relaxed))
+    return yield_borrowing(mp, self);                                        // our own
   const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
   if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
       !anything_queued())

@@ -16,8 +16,15 @@ namespace weft::sched {
 
 using publish_fn = bool (*)(G* gp, void* arg);
 
+// direct: straight to the next goroutine. by_scheduler: this thread's scheduler looks round after publish, which may have armed a timer.
+enum class way : std::uint8_t { direct, by_scheduler };
+
 // From user context (outside the bracket), any thread. Returns when readied, perhaps on another thread.
-void park(publish_fn publish, void* arg, wait_reason why, const void* object) noexcept;
+void park(publish_fn publish, void* arg, wait_reason why, const void* object,
+          way how = way::direct) noexcept;
+
+// waiting -> runnable, and the caller's. Waits while the scavenger has the stack in its hands.
+void claim_waiting(G* gp) noexcept;
 
 // Makes a parked goroutine runnable, from any thread; inside the bracket if the thread has an M (mp), else null.
 // A goroutine of a runtime that has ended is left alone.

@@ -1,7 +1,13 @@
 // procs.cpp: see procs.hpp.
 #include "sched/procs.hpp"
 
+#include <algorithm>
+
 #include "os/clock.hpp"
+#include "sched/borrow.hpp"
+#include "sched/detach.hpp"
+#include "sched/queues.hpp"
+#include "sched/timers.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -11,6 +17,8 @@ namespace {
 // An idle thread leaves after this long, if enough others are idle.
 constexpr std::int64_t kIdleExitNs = 5 * os::kSecond;
 constexpr std::uint32_t kKeepIdle = 2;
+// Every P was inside the runtime when one was wanted: this soon again, unless one looks round itself before.
+constexpr std::int64_t kBorrowAgainNs = 50 * os::kMicrosecond;
 
 // Forced migration: this very thread has just left the goroutine in pp's hands to any other thread. Relaxed: fixed before any thread
 // was made.
@@ -49,6 +57,7 @@ P* take_idle_spinning_locked() noexcept {
 
 void attach_locked(P* pp, M* mp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
+  unlist_lost_locked(mp);
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");  // ours to give
   pp->m.store(mp, std::memory_order_release);  // requesters go from the P to its M
   pp->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
@@ -70,20 +79,40 @@ void wake_m(M* mp) noexcept {
   if (mp != nullptr) mp->park.wake();
 }
 
+void push_idle_m_locked(M* mp) noexcept {
+  sched.midle.push_front(mp);
+  sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
+}
+
+void remove_idle_m_locked(M* mp) noexcept {
+  sched.midle.remove(mp);
+  sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
+  mp->waits = rt::m_wait::none;
+}
+
+M* pop_sleeper_locked() noexcept {
+  M* const mp = sched.midle.front();
+  if (mp != nullptr) {
+    remove_idle_m_locked(mp);
+  } else if (sched.watcher != nullptr) {
+    M* const watcher = sched.watcher;
+    stop_watching_locked(watcher);
+    watcher->waits = rt::m_wait::none;
+    kick_spawner();
+    return watcher;
+  }
+  if (sched.midle.empty()) kick_spawner();  // it keeps a spare
+  return mp;
+}
+
 M* start_locked(P* pp, bool is_spinning) noexcept {
-  WEFT_CHECK(sched.lock.is_held(), "requires L");
-  if (M* const mp = sched.midle.pop_front()) {
-    // relaxed: for stats(); and the M's own, which it reads after [note.wake]
-    sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
-    mp->waits = rt::m_wait::none;
+  if (M* const mp = pop_sleeper_locked()) {
     mp->nextp = pp;
-    mp->is_spinning.store(is_spinning, std::memory_order_relaxed);
-    if (sched.midle.empty()) kick_spawner();  // it keeps a spare
+    mp->is_spinning.store(is_spinning, std::memory_order_relaxed);  // its own, and it sleeps
     return mp;
   }
   pp->wakes_spinning = is_spinning;
   sched.pstarting.push_back(pp);
-  kick_spawner();
   return nullptr;
 }
 
@@ -92,11 +121,17 @@ void hand_off(P* pp) noexcept {
   bool is_wanted = false;
   {
     locked l;
-    if (sched.is_stopping.load(std::memory_order_relaxed)) {  // written under L
+    if (sched.is_stopping.load(std::memory_order_relaxed)) {  // changes under L
       count_stopped_locked(pp);
       return;
     }
-    if (pp->picked != nullptr || !pp->queue.is_empty() || !sched.runq.empty()) {
+    const bool has_own = pp->picked != nullptr || !pp->queue.is_empty();
+    if (G* const gp = has_own ? nullptr : take_stopped_locked()) {  // straight to its own thread
+      base::add_by_owner(pp->schedtick, 1);
+      woken = gp->bound_m;
+      woken->nextp = pp;
+      woken->waits = rt::m_wait::none;
+    } else if (has_own || has_global()) {
       woken = start_locked(pp, false);
     } else {
       put_idle_locked(pp);
@@ -158,41 +193,119 @@ void wake_one() noexcept {
   wake_m(woken);
 }
 
-bool stop_m(M* mp) noexcept {
-  WEFT_CHECK(mp->proc() == nullptr, "a thread sleeps with its P");
-  std::int64_t deadline_ns = os::now_ns() + kIdleExitNs;
+namespace {
+
+enum class rest : std::uint8_t { leave, has_p, asleep, borrow };
+
+bool take_any_p_locked(M* mp) noexcept {
+  P* const pp = take_idle_locked();
+  if (pp == nullptr) return false;
+  attach_locked(pp, mp);
+  mp->waits = rt::m_wait::none;
+  return true;
+}
+
+rest take_or_borrow_locked(M* mp) noexcept {
+  if (take_any_p_locked(mp)) return rest::has_p;
+  mp->waits = rt::m_wait::borrow;
+  return rest::borrow;
+}
+
+// mp has no P. may_borrow: it has not tried in vain just now.
+rest lie_down_locked(M* mp, std::int64_t earliest_ns, bool may_borrow) noexcept {
+  if (mp->is_doomed) return rest::leave;
+  P* const pp = sched.pstarting.front();
+  if (pp != nullptr && !has_passed_on(mp, pp)) {  // it waits for a new thread: we are quicker
+    sched.pstarting.remove(pp);
+    attach_locked(pp, mp);
+    mp->is_spinning.store(pp->wakes_spinning, std::memory_order_relaxed);  // our own
+    mp->waits = rt::m_wait::none;
+    return rest::has_p;
+  }
+  if (may_borrow && !sched.urgent.empty()) return take_or_borrow_locked(mp);
+  mp->owes_watch = false;
+  if (become_watcher_locked(mp, earliest_ns)) return rest::asleep;
+  mp->waits = rt::m_wait::idle;
+  push_idle_m_locked(mp);
+  return rest::asleep;
+}
+
+// It woke up, was woken, or its time is over.
+rest get_up_locked(M* mp, std::int64_t& exit_ns) noexcept {
+  if (mp->is_doomed) return rest::leave;
+  if (P* const pp = std::exchange(mp->nextp, nullptr)) {
+    attach_locked(pp, mp);
+    return rest::has_p;
+  }
+  if (std::exchange(mp->must_borrow, false)) return take_or_borrow_locked(mp);
+  const std::int64_t now_ns = os::now_ns();
+  if (sched.watcher == mp) {
+    if (now_ns < sched.watch_until.load(std::memory_order_relaxed)) return rest::asleep;  // under L
+    stop_watching_locked(mp);
+    mp->is_timer_due = true;
+    return take_or_borrow_locked(mp);
+  }
+  if (now_ns < exit_ns || !sched.midle.contains(mp)) return rest::asleep;
+  if (sched.midle.size() > kKeepIdle) {
+    remove_idle_m_locked(mp);
+    return rest::leave;
+  }
+  exit_ns = rt::kNever;
+  return rest::asleep;
+}
+
+// Until it is woken, or its time is over; as the watcher until the next timer.
+void sleep_once(M* mp, std::int64_t exit_ns) noexcept {
+  std::int64_t until_ns = exit_ns;
   {
     locked l;
-    if (mp->is_doomed) return false;
-    P* const pp = sched.pstarting.front();
-    if (pp != nullptr && !has_passed_on(mp, pp)) {  // it waits for a new thread: we are quicker
-      sched.pstarting.remove(pp);
-      attach_locked(pp, mp);
-      mp->is_spinning.store(pp->wakes_spinning, std::memory_order_relaxed);  // our own
-      return true;
-    }
-    mp->waits = rt::m_wait::idle;
-    sched.midle.push_front(mp);
-    // relaxed, here and below: for stats()
-    sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
+    if (sched.watcher == mp) until_ns = sched.watch_until.load(std::memory_order_relaxed);
   }
-  while (!mp->park.sleep(deadline_ns)) {
-    locked l;
-    if (!sched.midle.contains(mp)) {  // woken at the last moment: the note is or will be set
-      deadline_ns = os::kNoDeadline;
-    } else if (sched.midle.size() > kKeepIdle) {
-      sched.midle.remove(mp);
-      sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
-      mp->waits = rt::m_wait::none;
-      return false;
-    } else {
-      deadline_ns = os::kNoDeadline;
-    }
-  }
+  mp->park.sleep(until_ns == rt::kNever ? os::kNoDeadline : until_ns);
+}
+
+// A timer may have been armed before watch_until could be seen.  [timer.no_lost_wake]
+void recheck_watch(M* mp) noexcept {
+  const std::int64_t earliest_ns = earliest_timer();
+  if (earliest_ns >= sched.watch_until.load(std::memory_order_seq_cst)) return;
   locked l;
-  if (mp->is_doomed) return false;
-  attach_locked(std::exchange(mp->nextp, nullptr), mp);
-  return true;
+  if (sched.watcher == mp && earliest_ns < sched.watch_until.load(std::memory_order_relaxed))
+    sched.watch_until.store(earliest_ns, std::memory_order_seq_cst);
+}
+
+// What it was woken for may have been seen to by others.
+bool is_borrowing_worth_it(M* mp) noexcept {
+  if (sched.nurgent.load(std::memory_order_relaxed) != 0) return true;  // a hint
+  mp->is_timer_due = mp->is_timer_due && earliest_timer() <= os::now_ns();
+  return mp->is_timer_due;
+}
+
+}  // namespace
+
+bool stop_m(M* mp) noexcept {
+  WEFT_CHECK(mp->proc() == nullptr, "a thread sleeps with its P");
+  std::int64_t exit_ns = os::now_ns() + kIdleExitNs;
+  bool may_borrow = true;
+  for (;;) {
+    std::int64_t earliest_ns = earliest_timer();
+    if (!may_borrow) earliest_ns = std::max(earliest_ns, os::now_ns() + kBorrowAgainNs);
+    rest then;
+    {
+      locked l;
+      then = lie_down_locked(mp, earliest_ns, may_borrow);
+    }
+    if (then == rest::asleep && may_borrow) recheck_watch(mp);
+    while (then == rest::asleep) {
+      sleep_once(mp, exit_ns);
+      locked l;
+      then = get_up_locked(mp, exit_ns);
+    }
+    if (then == rest::leave) return false;
+    if (then == rest::has_p) return true;
+    may_borrow = is_borrowing_worth_it(mp);
+    if (may_borrow && borrow(mp)) return true;
+    may_borrow = !may_borrow;  // it tried in vain: not again at once
+  }
 }
 
 }  // namespace weft::sched

@@ -19,6 +19,12 @@ P* take_idle_spinning_locked() noexcept;
 // mp holds pp from now on. mp is this thread's M, or asleep on its note, or LOST.
 void attach_locked(P* pp, M* mp) noexcept;
 
+// Threads that sleep without a P.
+void push_idle_m_locked(M* mp) noexcept;
+void remove_idle_m_locked(M* mp) noexcept;
+// One of them, in no list any more; the watcher if there is no other. Null: the spawner is at it.
+M* pop_sleeper_locked() noexcept;
+
 // An M that will run pp, to be woken with wake_m() after L is released. Null: the spawner will make one.
 M* start_locked(P* pp, bool is_spinning) noexcept;
 
@@ -64,8 +70,10 @@ void spawner_main(void*) noexcept;
 // Wakes sysmon, if it is in a sleep of more than so many nanoseconds.
 inline void rouse_sysmon(std::int64_t patience_ns) noexcept {
   // seq_cst: after the caller's own store that sysmon looks at before it sleeps for long
-  if (sched.sysmon_sleep_ns.load(std::memory_order_seq_cst) > patience_ns) [[unlikely]]
+  if (sched.sysmon_sleep_ns.load(std::memory_order_seq_cst) > patience_ns) [[unlikely]] {
+    sched.sysmon_wish_ns.store(patience_ns, std::memory_order_relaxed);  // the last one counts
     sched.sysmon_note.wake();
+  }
 }
 
 }  // namespace weft::sched

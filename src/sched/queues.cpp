@@ -1,17 +1,52 @@
 // queues.cpp: see queues.hpp.
+//
+// The global queue is three. `urgent` holds goroutines that were woken from outside (a timer, a thread that is not ours, the end of a
+// blocking call) when no P was idle; `stopped` those that a signal stopped, each tied to its thread; `runq` all others. They
+// are served so that none can starve another: urgent ones first but for every eighth time, and the other two in turn. While many
+// are stopped, new ones wait longer, since each one that is stopped holds a thread. When a thread went to sleep with its P, all
+// that are stopped come first: one of them may hold the lock that is waited for.
 #include "sched/queues.hpp"
 
 #include <algorithm>
 
+#include "sched/borrow.hpp"
 #include "sched/procs.hpp"
 
 namespace weft::sched {
 
 namespace {
 
+constexpr std::uint32_t kUrgentTurns = 8;
+constexpr std::uint32_t kStoppedPerP = 4;  // more than this many stopped: start new ones sparingly
+constexpr std::uint32_t kSparingly = 16;
+
 void publish_size_locked() noexcept {
+  const std::size_t n = sched.runq.size() + sched.urgent.size() + sched.stopped.size();
+  sched.nurgent.store(static_cast<std::uint32_t>(sched.urgent.size()), std::memory_order_relaxed);
   // seq_cst: a submitter's or an idler's half of [idle.no_lost_wake]
-  sched.nrunq.store(static_cast<std::uint32_t>(sched.runq.size()), std::memory_order_seq_cst);
+  sched.nrunq.store(static_cast<std::uint32_t>(n), std::memory_order_seq_cst);
+}
+
+bool is_stopped_next_locked() noexcept {
+  if (sched.stopped.empty()) return false;
+  if (sched.runq.empty()) return true;
+  const bool is_crowded =
+      sched.stopped.size() > kStoppedPerP * sched.nprocs.load(std::memory_order_relaxed);  // a hint
+  return sched.nserved % (is_crowded ? kSparingly : 2) != 0;
+}
+
+G* pop_locked() noexcept {
+  ++sched.nserved;
+  if (sched.nstopped_first != 0) {
+    --sched.nstopped_first;
+    if (G* const gp = sched.stopped.pop_front()) return gp;
+    sched.nstopped_first = 0;
+  }
+  const bool is_urgent_next = sched.nserved % kUrgentTurns != 0;
+  if (is_urgent_next && !sched.urgent.empty()) return sched.urgent.pop_front();
+  if (is_stopped_next_locked()) return sched.stopped.pop_front();
+  if (!sched.runq.empty()) return sched.runq.pop_front();
+  return sched.urgent.pop_front();
 }
 
 // The older half of the ring, unless a thief made room.
@@ -43,6 +78,42 @@ void put_global(G* gp) noexcept {
   put_global_locked(gp);
 }
 
+void put_urgent_locked(G* gp) noexcept {
+  sched.urgent.push_back(gp);
+  publish_size_locked();
+}
+
+void put_stopped_locked(G* gp, bool at_front) noexcept {
+  if (at_front) {
+    sched.stopped.push_front(gp);
+  } else {
+    sched.stopped.push_back(gp);
+  }
+  publish_size_locked();
+}
+
+G* take_urgent() noexcept {
+  if (sched.nurgent.load(std::memory_order_relaxed) == 0)
+    return nullptr;  // whoever adds one asks for us
+  locked l;
+  G* const gp = sched.urgent.pop_front();
+  if (gp != nullptr) publish_size_locked();
+  return gp;
+}
+
+G* take_stopped_locked() noexcept {
+  if (sched.stopped.empty()) return nullptr;
+  if (sched.nstopped_first != 0) {
+    --sched.nstopped_first;
+  } else if (!sched.urgent.empty() || !is_stopped_next_locked()) {
+    return nullptr;
+  }
+  ++sched.nserved;
+  G* const gp = sched.stopped.pop_front();
+  publish_size_locked();
+  return gp;
+}
+
 void submit(G* gp) noexcept {
   M* woken = nullptr;
   {
@@ -54,14 +125,34 @@ void submit(G* gp) noexcept {
   wake_m(woken);  // as long as this M sleeps with a P its runtime cannot end
 }
 
+void submit_woken(G* gp) noexcept {
+  M* woken = nullptr;
+  {
+    locked l;
+    if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // changes under L
+    if (!sched.pidle.empty()) {
+      put_global_locked(gp);
+      woken = wake_one_locked();
+    } else {
+      const bool is_first = sched.urgent.empty();  // else somebody is called already
+      put_urgent_locked(gp);
+      if (is_first) woken = wake_borrower_locked();
+    }
+  }
+  wake_m(woken);
+}
+
 G* take_global_locked(P* pp, std::uint32_t max) noexcept {
   const auto size = static_cast<std::uint32_t>(sched.runq.size());
-  if (size == 0) return nullptr;
-  const std::uint32_t share = size / sched.nprocs.load(std::memory_order_relaxed) + 1;
-  const std::uint32_t room = rt::run_queue::kCapacity - pp->queue.ring_size();
-  std::uint32_t n = std::min({size, share, room + 1, rt::run_queue::kCapacity / 2, max});
-  G* const first = sched.runq.pop_front();
-  while (--n > 0) pp->queue.push(sched.runq.pop_front());
+  G* const first = pop_locked();
+  if (first == nullptr) return nullptr;
+  base::add_by_owner(pp->schedtick, 1);
+  if (sched.runq.size() != size) {  // one of the ordinary ones: and its share
+    const std::uint32_t share = size / sched.nprocs.load(std::memory_order_relaxed) + 1;
+    const std::uint32_t room = rt::run_queue::kCapacity - pp->queue.ring_size();
+    std::uint32_t n = std::min({size, share, room + 1, rt::run_queue::kCapacity / 2, max});
+    while (--n > 0) pp->queue.push(sched.runq.pop_front());
+  }
   publish_size_locked();
   return first;
 }

@@ -26,8 +26,19 @@ void put_local_slow(P* pp, G* gp) noexcept;
 void put_global_locked(G* gp) noexcept;
 void put_global(G* gp) noexcept;
 
+// To be run before others, on the first P there is.
+void put_urgent_locked(G* gp) noexcept;
+G* take_urgent() noexcept;
+
+// Tied to its thread (G::bound_m). at_front: it had not used up its slice.
+void put_stopped_locked(G* gp, bool at_front) noexcept;
+// One of them, if it is their turn.
+G* take_stopped_locked() noexcept;
+
 // Into the global queue, and somebody is woken for it. From any thread: if gp's runtime has ended meanwhile it is dropped.
 void submit(G* gp) noexcept;
+// The same for one that was woken from outside: if no P is idle, one is borrowed for it.
+void submit_woken(G* gp) noexcept;
 
 // One from the global queue, and with it a fair share into pp's ring, as far as there is room: it can never overflow back.
 G* take_global_locked(P* pp, std::uint32_t max) noexcept;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include <weft/error.hpp>
@@ -18,11 +19,15 @@
 #include "os/clock.hpp"
 #include "os/cpu_count.hpp"
 #include "os/membarrier.hpp"
+#include "os/preempt_signal.hpp"
+#include "os/text.hpp"
 #include "rt/g_slab.hpp"
 #include "sched/crash.hpp"
+#include "sched/detach.hpp"
 #include "sched/entry.hpp"
 #include "sched/foreign.hpp"
 #include "sched/locals.hpp"
+#include "sched/preempt.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
@@ -104,6 +109,25 @@ void reset(std::uint64_t first_goid) noexcept {
   sched.coarse_ns.store(os::now_ns(), std::memory_order_relaxed);
 }
 
+// A signal that the program asked for must be usable; the default one need not be.
+void start_preemption(const options& opts) {
+  sched.preempt_signal.store(0, std::memory_order_relaxed);  // nobody runs yet
+  if (sched.set.debug.async_preempt_off) return;
+  const int wanted =
+      opts.preempt_signal != 0 ? opts.preempt_signal : sched.set.debug.preempt_signal;
+  const char* const why = install_preemption(wanted);
+  if (why == nullptr) return;
+  os::text t;
+  t << "weft: cannot stop goroutines with signal "
+    << (wanted != 0 ? wanted : os::default_preempt_signal()) << ": " << why;
+  if (opts.preempt_signal != 0) {
+    sched.now.store(phase::stopped, std::memory_order_release);
+    throw std::invalid_argument(std::string(t.view()));
+  }
+  t << "; goroutines that compute for long without a call into weft keep their processor\n";
+  os::write_all(os::kStderr, t.view());
+}
+
 void start_runtime(const options& opts, std::uint64_t first_goid) {
   claim_phase();
   check(opts);
@@ -113,6 +137,7 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
   choose_stack_size();
   if (!make_procs(n)) fail_start("weft: no memory for the processors");
   sched.mask = os::current_signal_mask();
+  start_preemption(opts);
   sched.fp = arch::current_fp_control();
   sched.is_main_on_caller = opts.lock_main;
   sched.nprocs.store(n, std::memory_order_seq_cst);
@@ -146,7 +171,10 @@ void end_helpers() noexcept {
 }
 
 // Runs user code without a P: it has not come back, or is just about to.
-bool is_out(const M* mp) noexcept { return mp->detach.is_lost() && mp->waits == rt::m_wait::none; }
+// So does one that was stopped in the middle of it.
+bool is_out(const M* mp) noexcept {
+  return mp->is_pinned || (mp->detach.is_lost() && mp->waits == rt::m_wait::none);
+}
 
 // Returns those that are to be waited for. Relaxed: written under L, read by stats().
 M* doom_all() noexcept {
@@ -157,6 +185,8 @@ M* doom_all() noexcept {
     mp->is_doomed = true;
     if (is_out(mp)) {
       mp->is_orphan = true;  // its thread lets itself go when it ends
+      unlist_lost_locked(mp);
+      if (mp->is_pinned) mp->park.wake();  // it runs on: it could hold malloc's lock
     } else {
       mp->all_next = to_join;
       to_join = mp;
@@ -169,6 +199,8 @@ M* doom_all() noexcept {
   sched.nthreads.store(0, std::memory_order_relaxed);
   sched.nmidle.store(0, std::memory_order_relaxed);
   sched.nm_starting = 0;
+  sched.watcher = nullptr;
+  sched.watch_until.store(rt::kNever, std::memory_order_relaxed);
   return to_join;
 }
 
@@ -192,10 +224,16 @@ void forget_work() noexcept {
     while (pp->queue.pop() != nullptr) continue;
     pp->lender = nullptr;
     pp->next_goid = pp->last_goid = 0;
+    pp->timers.clear();
+    pp->timers.reopen();
     pp->stacks.drain();
     rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
   }
   sched.runq = {};
+  sched.urgent = {};
+  sched.stopped = {};
+  sched.nurgent.store(0, std::memory_order_relaxed);  // nobody runs
+  sched.nstopped_first = 0;
   sched.nprocs.store(0, std::memory_order_relaxed);
   sched.npidle.store(0, std::memory_order_relaxed);
   sched.is_stopping.store(false, std::memory_order_relaxed);

@@ -5,12 +5,15 @@
 #include "sched/schedule.hpp"
 
 #include "os/signal.hpp"
+#include "os/thread_tuning.hpp"
+#include "sched/borrow.hpp"
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
 #include "sched/find_runnable.hpp"
 #include "sched/procs.hpp"
 #include "sched/start.hpp"
 #include "sched/switch.hpp"
+#include "sched/timers.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -21,6 +24,9 @@ namespace {
 void hand_over(M* mp, G* gp) noexcept {
   M* const to = gp->bound_m;
   P* const pp = release_p(mp);
+  // relaxed: our own, and that of one who sleeps
+  to->is_borrowing.store(mp->is_borrowing.exchange(false, std::memory_order_relaxed),
+                         std::memory_order_relaxed);
   {
     locked l;
     WEFT_CHECK(to->nextp == nullptr, "a thread is woken with two Ps");
@@ -33,6 +39,7 @@ void hand_over(M* mp, G* gp) noexcept {
 // Forced migration: any other thread than this one gets our P, with gp to run first.
 void pass_on(M* mp, G* gp) noexcept {
   P* const pp = release_p(mp);
+  mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own; it is not given back
   pp->picked = gp;
   M* woken = nullptr;
   {
@@ -49,7 +56,8 @@ void pass_on(M* mp, G* gp) noexcept {
 // The goroutine locked to this thread does not run. Gives the P away and sleeps until that goroutine is found in a queue.
 G* wait_for_locked(M* mp) noexcept {
   mp->detach.take_attention();
-  if (mp->proc() != nullptr) hand_off(release_p(mp));
+  if (mp->proc() != nullptr) part_with_p(mp);
+  if (std::exchange(mp->owes_watch, false)) ensure_watch();
   {
     locked l;
     if (mp->is_doomed) return nullptr;
@@ -88,6 +96,7 @@ void execute(M* mp, G* gp) noexcept {
   set_running(mp, gp);
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
+  if (gp->has_habit()) mp->detach.remind();  // it leaves its P on the way out
   switch_from_g0(mp, gp);
 }
 
@@ -99,7 +108,8 @@ void schedule(M* mp) noexcept {
     execute(mp, gp);
     if (mp->is_leaving) break;
   }
-  if (mp->proc() != nullptr) hand_off(release_p(mp));
+  if (mp->proc() != nullptr) part_with_p(mp);
+  if (std::exchange(mp->owes_watch, false)) ensure_watch();
 }
 
 void begin_thread(M* mp) noexcept {
@@ -111,6 +121,8 @@ void begin_thread(M* mp) noexcept {
       static_cast<std::size_t>(static_cast<char*>(bounds.high) - static_cast<char*>(bounds.low)));
   mp->tid.store(os::thread_id(), std::memory_order_relaxed);  // for those who look
   os::use_alternate_stack(mp->alternate_stack);
+  os::set_timer_slack_ns(1);
+  os::set_short_slice();
   mp->detach.enter(false);  // nobody requests from an M that has never had a P
   set_current_m(mp);
 }

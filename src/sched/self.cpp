@@ -1,16 +1,37 @@
 // self.cpp: what a goroutine can do with itself: checkpoint, id, name.
 #include <weft/go.hpp>
+#include "sched/crash.hpp"
 #include "sched/entry.hpp"
 #include "sched/extras.hpp"
 #include "sched/park.hpp"
 
 namespace weft::inline v1 {
 
+namespace {
+constexpr unsigned kDeepestNoPreempt = 63;
+}
+
 void checkpoint() noexcept {
   rt::M* const mp = sched::current_m();
   if (mp == nullptr || (!mp->detach.wants_attention() && !mp->detach.is_lost())) [[likely]]
     return;
   sched::leave(sched::enter());
+}
+
+// Written inside the bracket, with the P in hand: a requester sees it, or comes too late. It travels with the goroutine.
+no_preempt::no_preempt() noexcept {
+  const sched::bracket inside;
+  if (inside.m() == nullptr) return;
+  rt::G* const gp = inside.m()->curg();
+  if (gp->manners.load(std::memory_order_relaxed) / rt::G::kNoPreempt == kDeepestNoPreempt)
+    sched::misuse("no_preempt guards nested more than 63 deep");
+  gp->manners.fetch_add(rt::G::kNoPreempt, std::memory_order_relaxed);  // see is_preemptible()
+}
+
+no_preempt::~no_preempt() {
+  const sched::bracket inside;
+  if (inside.m() != nullptr)
+    inside.m()->curg()->manners.fetch_sub(rt::G::kNoPreempt, std::memory_order_relaxed);
 }
 
 namespace this_goroutine {

@@ -11,6 +11,7 @@
 #include "os/thread.hpp"
 #include "os/vm.hpp"
 #include "sched/crash.hpp"
+#include "sched/detach.hpp"
 #include "sched/procs.hpp"
 #include "sched/schedule.hpp"
 
@@ -134,6 +135,7 @@ M* new_m_locked() noexcept {
 }
 
 void free_m_locked(M* mp) noexcept {
+  unlist_lost_locked(mp);
   WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (mp->epoch == sched.epoch.load(std::memory_order_relaxed)) {  // written under L
     for (M** at = &sched.allm; *at != nullptr; at = &(*at)->all_next) {

@@ -102,6 +102,7 @@ void free_g(P* pp, G* gp) noexcept {
   gp->nlocks = 0;
   gp->stack_bits = 0;
   gp->is_exiting = false;
+  gp->manners.store(0, std::memory_order_relaxed);
   gp->resume.nblocking = 0;
   if (pp == nullptr) {
     gp->link = nullptr;

@@ -29,9 +29,10 @@ inline constexpr unsigned kMaxProcs = 4096;
 inline constexpr unsigned kDefaultMaxThreads = 10'000;
 inline constexpr std::size_t kMainStackBytes = std::size_t{8} << 20;
 
-// Requester ids for the detach handshake. Stops of the world are serialised, so two ids are enough.
+// Requester ids for the detach handshake: sysmon, whoever stops the world (they are serialised), and each M.
 inline constexpr std::uint32_t kSysmonRequest = rt::detach_word::kFirstRequester;
 inline constexpr std::uint32_t kWorldRequest = kSysmonRequest + 1;
+inline constexpr std::uint32_t kFirstMRequest = kWorldRequest + 1;  // and its M::id
 
 inline constexpr std::uint64_t kMainGoid = 1;
 // Plain threads have ids of their own, above those of any goroutine.
@@ -62,9 +63,15 @@ struct Sched {
       false};  // no membarrier: entering the runtime needs a fence of its own
   std::atomic<bool> is_migrating{false};  // WEFT_DEBUG=migrate=1
 
-  // --- the global run queue ---
-  rt::g_queue runq;                     // L
-  std::atomic<std::uint32_t> nrunq{0};  // written under L
+  // --- the global run queues (queues.cpp says in which order they are served) ---
+  rt::g_queue runq;                       // L
+  rt::g_queue urgent;                     // L: woken from outside while no P was idle
+  rt::g_queue stopped;                    // L: stopped in the signal handler, each tied to its M
+  std::atomic<std::uint32_t> nrunq{0};    // all three together; written under L
+  std::atomic<std::uint32_t> nurgent{0};  // written under L
+  std::uint32_t nserved = 0;              // L: to serve them in turn
+  bool was_cap_said = false;              // L: that too many are stopped
+  std::uint32_t nstopped_first = 0;       // L: so many of `stopped` come before anybody else
 
   // --- processors ---
   std::atomic<P*> allp[kMaxProcs]{};              // made once, kept for ever
@@ -89,10 +96,20 @@ struct Sched {
   os::signal_mask mask{};  // of the program's own threads
   arch::fp_control fp{};   // of the program when the runtime began
 
+  base::linked_list<M, &M::lost_link> mlost;  // L
+
+  // --- timers (timers.cpp) ---
+  M* watcher = nullptr;                               // L: sleeps until watch_until
+  std::atomic<std::int64_t> watch_until{rt::kNever};  // written under L
+
+  // --- the signal ---
+  std::atomic<int> preempt_signal{0};  // 0: none; goroutines are only asked, never stopped
+
   // --- helpers ---
   os::note sysmon_note;
   std::atomic<std::int64_t> sysmon_sleep_ns{
       0};  // how long a sleep it is in; whoever makes work for it wakes it
+  std::atomic<std::int64_t> sysmon_wish_ns{0};  // how patient the last one who woke it was
   os::thread sysmon_thread;
   os::note spawner_note;
   os::thread spawner_thread;
@@ -119,6 +136,11 @@ struct Sched {
   std::atomic<std::uint64_t> nwakeups{0};
   std::atomic<std::uint64_t> nhandoffs{0};
   std::atomic<std::uint64_t> nworld_stops{0};
+  std::atomic<std::uint64_t> npreempted{0};    // slices ended against the goroutine's will
+  std::atomic<std::uint64_t> nborrowed{0};     // Ps taken for a goroutine that had been woken
+  std::atomic<std::uint64_t> nsignals{0};      // sent
+  std::atomic<std::uint64_t> nunanswered{0};   // not handled within 5 ms
+  std::atomic<std::uint64_t> ninterrupted{0};  // system calls of the program that ended with EINTR
   std::atomic<std::uint64_t> nthreads_created{0};
 };
 

@@ -8,6 +8,7 @@
 
 #include <weft/runtime.hpp>
 #include "os/cpu_count.hpp"
+#include "sched/entry.hpp"
 #include "sched/state.hpp"
 
 namespace weft::sched {
@@ -53,7 +54,10 @@ unsigned max_procs() noexcept { return weft::sched::sched.nprocs.load(std::memor
 runtime_stats stats() noexcept {
   using namespace weft::sched;
   auto& state = weft::sched::sched;
-  const stack::totals stacks = stack::stats();
+  const stack::totals stacks = [] {
+    const bracket inside;  // it takes a lock, and nobody may be stopped with that
+    return stack::stats();
+  }();
   runtime_stats s;
   s.max_procs = state.nprocs.load(std::memory_order_relaxed);
   s.idle_procs = state.npidle.load(std::memory_order_relaxed);
@@ -68,6 +72,11 @@ runtime_stats stats() noexcept {
   s.wakeups = state.nwakeups.load(std::memory_order_relaxed);
   s.handoffs = state.nhandoffs.load(std::memory_order_relaxed);
   s.world_stops = state.nworld_stops.load(std::memory_order_relaxed);
+  s.preemptions = state.npreempted.load(std::memory_order_relaxed);
+  s.borrows = state.nborrowed.load(std::memory_order_relaxed);
+  s.signals_sent = state.nsignals.load(std::memory_order_relaxed);
+  s.signals_unanswered = state.nunanswered.load(std::memory_order_relaxed);
+  s.interrupted_calls = state.ninterrupted.load(std::memory_order_relaxed);
   s.threads_created = state.nthreads_created.load(std::memory_order_relaxed);
   s.threads = state.nthreads.load(std::memory_order_relaxed);
   s.stacks = stacks.ncarved;

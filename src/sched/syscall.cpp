@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include <weft/go.hpp>
+#include "sched/borrow.hpp"
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
 
@@ -18,6 +19,8 @@ namespace weft::sched {
 namespace {
 
 constexpr std::int64_t kRetakePatienceNs = 160 * os::kMicrosecond;
+// One that blocks for long is now and then tried again: it may have changed.
+constexpr std::uint32_t kTryShortEvery = 32;
 
 void begin(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
@@ -54,6 +57,12 @@ void begin_blocking() noexcept {
   rt::M* const mp = s::enter();
   rt::G* const gp = mp->curg();
   if (gp->resume.nblocking++ == 0) s::begin(mp, gp);
+  // It was away for long last time, or the P is only borrowed: others need not wait until sysmon takes it.
+  const bool is_lent = mp->is_borrowing.load(std::memory_order_relaxed);  // our own
+  if (gp->has_manner(rt::G::kHabit | rt::G::kBlocksLong) || is_lent) {
+    if (mp->random.next() % s::kTryShortEvery == 0) gp->set_manner(rt::G::kBlocksLong, false);
+    s::leave_p(mp);
+  }
   mp->detach.leave();  // whoever wants our attention now can simply take the P
 }
 

@@ -4,7 +4,9 @@
 // When all Ps have been idle for a while it sleeps until somebody runs again (rouse_sysmon): an idle program uses no CPU.
 // At each look it
 //   takes Ps from threads that sit in blocking() while work waits,
-//   ends the slice of goroutines that have run for 10 ms while others wait,
+//   takes Ps from threads that sleep in the kernel without having said so, while work waits,
+//   ends the slice of goroutines that have run for 10 ms while others wait: asks first, and if that does not help stops them,
+//   looks after those that lost their P and compute on,
 //   now and then reads the machine's CPU limit, and gives unused stacks back.
 #include "sched/sysmon.hpp"
 
@@ -13,8 +15,10 @@
 #include "os/cgroup.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_count.hpp"
-#include "os/membarrier.hpp"
+#include "sched/borrow.hpp"
 #include "sched/deadlock.hpp"
+#include "sched/detach.hpp"
+#include "sched/preempt.hpp"
 #include "sched/procs.hpp"
 #include "sched/scavenge.hpp"
 #include "sched/wake.hpp"
@@ -27,6 +31,11 @@ namespace {
 constexpr std::int64_t kShortestNs = 20 * os::kMicrosecond;
 constexpr std::int64_t kLongestNs = kSysmonNapNs;
 constexpr std::int64_t kLongestDeferralNs = os::kMillisecond;
+constexpr std::int64_t kSuspectNs = 250 * os::kMicrosecond;
+constexpr std::int64_t kOldSuspectNs = os::kMillisecond;  // it computes, as it did the last times
+constexpr int kSuspectLooks = 20;
+constexpr std::int64_t kWishShare =
+    8;  // whoever can wait for so long is seen to in an eighth of it
 constexpr int kLooksBeforeBackoff = 50;
 constexpr int kIdleLooksBeforeSleep = 5;
 constexpr int kEnoughLooks = 1000;  // more need not be counted
@@ -37,19 +46,17 @@ constexpr std::int64_t kLongestRecheckNs = 10 * os::kSecond;
 // The P of a thread inside blocking(). False: it came back in time.
 bool retake(P* pp) noexcept {
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
-  if (v == nullptr || !v->detach.request(kSysmonRequest)) return false;
-  os::heavy_barrier();
-  P* const held = v->proc();  // read while the request stands
-  // The goroutine is asked, not the P: it may have parked inside blocking(), and another one runs there now. If the M comes in while
-  // we look, what we saw is old, and the CAS that follows fails.
-  const auto is_still_away = [&] {
-    const G* const gp = v->curg();  // Gs are never unmapped
-    return held == pp && gp != nullptr && gp->status() == g_status::syscall;
-  };
-  if (!v->detach.request_settle(kSysmonRequest, is_still_away)) return false;
-  pp->m.store(nullptr, std::memory_order_relaxed);  // ours until hand_off
-  sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);
-  hand_off(pp);
+  if (v == nullptr) return false;
+  // The goroutine is asked, not the P: it may have parked inside blocking(), and another one runs there now.
+  G* gp = nullptr;
+  P* const held = detach(v, kSysmonRequest, [&](P* p) {
+    gp = v->curg();  // Gs are never unmapped
+    return p == pp && gp != nullptr && gp->status() == g_status::syscall;
+  });
+  if (held == nullptr) return false;
+  gp->set_manner(G::kBlocksLong, true);
+  sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);  // only counted
+  hand_off(held);
   return true;
 }
 
@@ -69,17 +76,40 @@ bool should_retake(P* pp, std::int64_t now_ns) noexcept {
          !others_idle || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
 }
 
-void watch_slice(P* pp, std::int64_t now_ns) noexcept {
-  const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);
+// What sysmon found at one look.
+struct findings {
+  bool did_something = false;
+  bool any_deferral = false;  // a wake-up was left out since the last look
+  bool any_suspect =
+      false;  // others wait for a P whose goroutine has not called in since the last look
+};
+
+// Something waits that could run on pp.
+bool is_pp_wanted(const P* pp) noexcept {
+  return !pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0;  // a hint
+}
+
+// pp's goroutine has run since the last look: it may be asleep, or have had its slice.
+void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
+  const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // a hint
   if (tick != pp->seen.schedtick) {
     pp->seen.schedtick = tick;
     pp->seen.sched_since_ns = now_ns;
+    pp->seen.was_asked = false;
     return;
   }
-  if (now_ns - pp->seen.sched_since_ns < kSliceNs) return;
-  if (pp->queue.is_empty() && sched.nrunq.load(std::memory_order_relaxed) == 0) return;
-  if (M* const mp = pp->m.load(std::memory_order_acquire)) mp->detach.ask_attention();
-  pp->seen.sched_since_ns = now_ns;
+  if (!is_pp_wanted(pp)) return;
+  found.any_suspect = true;
+  if (take_from_sleeper(pp)) {
+    found.did_something = true;
+  } else if (now_ns - pp->seen.sched_since_ns < kSliceNs) {
+    return;
+  } else if (!std::exchange(pp->seen.was_asked, true)) {
+    if (M* const mp = pp->m.load(std::memory_order_acquire)) mp->detach.ask_attention();
+  } else {
+    found.did_something |= end_slice_by_force(pp, now_ns);
+    pp->seen.was_asked = false;
+  }
 }
 
 // A wake-up that was left out, since the P would soon take the goroutine itself, and it did not. True: one was left out since the
@@ -97,22 +127,35 @@ bool watch_deferral(P* pp) noexcept {
   return false;
 }
 
-// True: there was something to do.
-bool look(std::int64_t now_ns, bool& any_deferral) noexcept {
-  bool did_something = false;
-  any_deferral = false;
+findings look(std::int64_t now_ns) noexcept {
+  findings found;
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
     const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
     if (mp == nullptr) continue;
     if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
-      if (should_retake(pp, now_ns) && retake(pp)) did_something = true;
+      if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
     }
-    watch_slice(pp, now_ns);  // also for one that makes one short blocking() call after the other
-    any_deferral |= watch_deferral(pp);
+    watch_slice(pp, now_ns,
+                found);  // also for one that makes one short blocking() call after the other
+    found.any_deferral |= watch_deferral(pp);
   }
-  return did_something;
+  found.any_suspect |= look_after_lost(now_ns);
+  return found;
+}
+
+// Somebody was woken from outside, and nobody has come by a P for it since the last look.
+bool press_urgent(bool was_waiting) noexcept {
+  if (sched.nurgent.load(std::memory_order_relaxed) == 0) return false;  // a hint
+  if (!was_waiting) return true;
+  M* woken = nullptr;
+  {
+    locked l;
+    if (!sched.urgent.empty()) woken = wake_borrower_locked();
+  }
+  wake_m(woken);
+  return true;
 }
 
 // Follows the machine: someone may have changed our CPU limit or affinity.
@@ -139,7 +182,9 @@ class watch {
       const std::int64_t now_ns = os::now_ns();
       sched.coarse_ns.store(now_ns, std::memory_order_relaxed);
       if (was_roused) nquiet_ = nidle_ = 0;
-      nquiet_ = look(now_ns, is_deferral_likely_) ? 0 : std::min(nquiet_ + 1, kEnoughLooks);
+      found_ = look(now_ns);
+      is_urgent_waiting_ = press_urgent(is_urgent_waiting_);
+      nquiet_ = found_.did_something ? 0 : std::min(nquiet_ + 1, kEnoughLooks);
       nidle_ = is_all_idle() ? std::min(nidle_ + 1, kEnoughLooks) : 0;
       if (nidle_ > 1)
         nquiet_ = std::max(nquiet_, kLooksBeforeBackoff + 1);  // nothing can happen soon
@@ -152,13 +197,27 @@ class watch {
   }
 
  private:
+  void choose_delay() noexcept {
+    if (nquiet_ == 0) {
+      delay_ns_ = std::clamp(sched.sysmon_wish_ns.load(std::memory_order_relaxed) / kWishShare,
+                             kShortestNs, kLongestNs);  // a hint
+    } else if (nquiet_ > kLooksBeforeBackoff || delay_ns_ > kShortestNs) {
+      delay_ns_ *= 2;
+    }
+    std::int64_t longest_ns = kLongestNs;
+    if (found_.any_deferral) longest_ns = kLongestDeferralNs;
+    if (found_.any_suspect || is_urgent_waiting_) {
+      longest_ns = nsuspect_ < kSuspectLooks ? kSuspectNs : kOldSuspectNs;
+      ++nsuspect_;
+    } else {
+      nsuspect_ = 0;
+    }
+    delay_ns_ = std::min(delay_ns_, longest_ns);
+  }
+
   // True: somebody woke us.
   bool sleep() noexcept {
-    if (nquiet_ <= kLooksBeforeBackoff) {
-      delay_ns_ = kShortestNs;
-    } else {
-      delay_ns_ = std::min(2 * delay_ns_, is_deferral_likely_ ? kLongestDeferralNs : kLongestNs);
-    }
+    choose_delay();
     if (nidle_ >= kIdleLooksBeforeSleep && delay_ns_ == kLongestNs) return sleep_until_roused();
     // Whoever has something for us that cannot wait so long wakes us.
     sched.sysmon_sleep_ns.store(delay_ns_, std::memory_order_seq_cst);
@@ -186,9 +245,11 @@ class watch {
     return was_roused;
   }
 
-  int nquiet_ = 0;  // looks without anything to do
-  int nidle_ = 0;   // looks that found all Ps idle
-  bool is_deferral_likely_ = false;
+  int nquiet_ = 0;    // looks without anything to do
+  int nidle_ = 0;     // looks that found all Ps idle
+  int nsuspect_ = 0;  // looks that found the same suspicion
+  findings found_;
+  bool is_urgent_waiting_ = false;
   std::int64_t delay_ns_ = kShortestNs;
   std::int64_t recheck_ns_ = kLongestNs;
   std::int64_t housekeeping_ns_ = os::now_ns();

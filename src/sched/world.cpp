@@ -12,6 +12,9 @@
 #include "os/membarrier.hpp"
 #include "os/vm.hpp"
 #include "rt/g_slab.hpp"
+#include "sched/borrow.hpp"
+#include "sched/crash.hpp"
+#include "sched/detach.hpp"
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -48,6 +51,9 @@ bool all_in() noexcept {
 void take_from(M* v, P* pp) noexcept {
   locked l;
   pp->lender = v;
+  const G* const gp = v->curg();
+  if (gp != nullptr && gp->status() == g_status::running && is_still_out_locked(v, pp))
+    list_lost_locked(v);
   count_stopped_locked(pp);
 }
 
@@ -67,12 +73,6 @@ void detach_round() noexcept {
   }
 }
 
-// It has not come for a P yet, so it need not even know that it was without one.
-bool is_still_out(const M* mp, const P* pp) noexcept {
-  return mp != nullptr && !mp->is_doomed && mp->waits == rt::m_wait::none && mp->detach.is_lost() &&
-         mp->proc() == pp;
-}
-
 void retire_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
   drain_locked(pp);
@@ -80,6 +80,7 @@ void retire_locked(P* pp) noexcept {
   rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
   pp->lender = nullptr;
   pp->status.store(p_status::stopped, std::memory_order_relaxed);  // for those who look
+  if (!pp->timers.move_all_to(p_at(0)->timers)) fatal("weft: out of memory for timers");
 }
 
 bool is_doomed(const M* mp) noexcept {
@@ -116,7 +117,7 @@ void start_world() noexcept {
     for (std::uint32_t i = 0; i < procs(); ++i) {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
-      if (is_still_out(lender, pp)) {
+      if (is_still_out_locked(lender, pp)) {
         attach_locked(pp, lender);
       } else if (pp->picked != nullptr || !pp->queue.is_empty()) {
         if (M* const mp = start_locked(pp, false)) mp->wake_next = std::exchange(woken, mp);
@@ -136,6 +137,8 @@ void start_world() noexcept {
 bool stop_for_world(M* mp) noexcept {
   end_spinning(mp);
   P* const pp = release_p(mp);
+  mp->is_borrowing.store(false,
+                         std::memory_order_relaxed);  // our own; the lender gets it at the end
   {
     locked l;
     if (!sched.is_stopping.load(std::memory_order_relaxed)) {  // written under L
@@ -163,6 +166,7 @@ bool make_procs(unsigned n) noexcept {
 void resize_stopped(unsigned n) noexcept {
   locked l;
   for (std::uint32_t i = n; i < procs(); ++i) retire_locked(p_at(i));
+  for (std::uint32_t i = procs(); i < n; ++i) p_at(i)->timers.reopen();
   sched.nprocs.store(n, std::memory_order_seq_cst);
   mark_alone_locked();
 }
@@ -183,9 +187,8 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
   if (mp != nullptr) {  // a goroutine: without its P, or the stop would wait for itself
     mp->oldp = mp->proc();
     if (mp->curg()->resume.nblocking == 0) mp->curg()->become(g_status::syscall);
-    P* const pp = release_p(mp);
+    part_with_p(mp);
     mp->detach.lose();
-    hand_off(pp);
   }
   sched.world_lock.lock();
   // A runtime that ended while we waited for the lock has no world to stop; acquire: and the next one may be complete. Under

@@ -33,7 +33,8 @@ void overflow_in_a_goroutine(weft::options opts, std::size_t stack_size = 0) {
 template <std::size_t Bytes>
 [[gnu::noinline]] void take_large_frame() {
   volatile char frame[Bytes];
-  asm volatile("" ::"r"(frame) : "memory");  // somebody knows its address: it cannot be made smaller
+  asm volatile("" ::"r"(frame)
+               : "memory");  // somebody knows its address: it cannot be made smaller
   frame[0] = 1;
   ::_exit(kNotMet + frame[0]);
 }

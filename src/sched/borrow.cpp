@@ -1,0 +1,114 @@
+// borrow.cpp: see borrow.hpp.
+#include "sched/borrow.hpp"
+
+#include "sched/detach.hpp"
+#include "sched/find_runnable.hpp"
+#include "sched/procs.hpp"
+#include "sched/queues.hpp"
+#include "sched/world.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+constexpr int kTries = 2;  // each costs a barrier on all CPUs
+
+// What can be taken, best first.
+enum class victim : std::uint8_t { blocked, computing };
+
+// A look from afar, before a request is worth its price.
+bool looks_like(const M* v, victim kind) noexcept {
+  if (v->detach.is_inside()) return false;
+  const G* const gp = v->curg();
+  if (gp == nullptr) return false;
+  if (kind == victim::blocked) return gp->status() == g_status::syscall;
+  return gp->status() == g_status::running && gp->is_preemptible() &&
+         !v->is_borrowing.load(std::memory_order_relaxed);  // a hint; they would only take turns
+}
+
+// pp was v's and is in our hands.
+bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
+  locked l;
+  if (kind == victim::computing && is_still_out_locked(v, pp)) list_lost_locked(v);
+  if (sched.is_stopping.load(std::memory_order_relaxed)) {  // changes under L
+    pp->lender = v;
+    count_stopped_locked(pp);
+    return false;
+  }
+  pp->lender = v;
+  attach_locked(pp, mp);
+  mp->waits = rt::m_wait::none;
+  return true;
+}
+
+bool borrow_of_kind(M* mp, victim kind) noexcept {
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t first = static_cast<std::uint32_t>(mp->random.next()) % n;
+  const std::uint32_t me = kFirstMRequest + static_cast<std::uint32_t>(mp->id);
+  int ntries = 0;
+  for (std::uint32_t i = 0; i < n && ntries < kTries; ++i) {
+    M* const v = p_at((first + i) % n)->m.load(std::memory_order_acquire);  // Ms are never unmapped
+    if (v == nullptr || v == mp || !looks_like(v, kind)) continue;
+    ++ntries;
+    const g_status wanted = kind == victim::blocked ? g_status::syscall : g_status::running;
+    P* const pp = detach(v, me, [&](P*) { return may_lose(v, wanted); });
+    if (pp == nullptr) continue;
+    if (!take_over(mp, v, pp, kind)) return false;
+    count_direct(pp);
+    pp->counted_budget = pp->direct_budget = 0;  // every switch through g0, which gives it back
+    mp->is_borrowing.store(true, std::memory_order_relaxed);
+    sched.nborrowed.fetch_add(1, std::memory_order_relaxed);  // only counted
+    return true;
+  }
+  return false;
+}
+
+bool may_stop_anybody() noexcept {
+  return sched.preempt_signal.load(std::memory_order_relaxed) != 0;  // fixed while running
+}
+
+}  // namespace
+
+bool borrow(M* mp) noexcept {
+  // Without the signal nobody could stop the lender should we not give it back soon: two would run on one P.
+  return borrow_of_kind(mp, victim::blocked) ||
+         (may_stop_anybody() && borrow_of_kind(mp, victim::computing));
+}
+
+bool give_back(M* mp) noexcept {
+  mp->is_borrowing.store(false, std::memory_order_relaxed);
+  P* const pp = mp->proc();
+  locked l;
+  M* const lender = std::exchange(pp->lender, nullptr);
+  if (sched.is_stopping.load(std::memory_order_relaxed) || !is_still_out_locked(lender, pp))
+    return false;
+  release_p(mp);
+  attach_locked(pp, lender);
+  return true;
+}
+
+M* wake_borrower_locked() noexcept {
+  M* const mp = pop_sleeper_locked();
+  if (mp == nullptr) {
+    kick_spawner();  // the spare it makes looks for urgent ones before it sleeps
+    return nullptr;
+  }
+  mp->must_borrow = true;
+  mp->waits = rt::m_wait::borrow;
+  return mp;
+}
+
+void part_with_p(M* mp) noexcept {
+  const bool is_gone =
+      mp->is_borrowing.load(std::memory_order_relaxed) && give_back(mp);  // our own
+  if (!is_gone) hand_off(release_p(mp));
+}
+
+void leave_p(M* mp) noexcept {
+  part_with_p(mp);
+  locked l;
+  mp->detach.lose();
+  list_lost_locked(mp);
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,44 @@
+// detach.hpp: taking a P from an M against its will. The handshake is in rt/detach_word.hpp.
+#pragma once
+
+#include "os/membarrier.hpp"
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+// v's P, in the caller's hands, or null: v came in first, has none, or is no longer what was wanted. `is_wanted(held)` is asked while the
+// request stands: what it sees of v is then true, or the request fails.
+// v is LOST afterwards and, unless it sleeps, computes on without a P.
+template <class Wanted>
+P* detach(M* v, std::uint32_t requester, Wanted&& is_wanted) noexcept {
+  if (!v->detach.request(requester)) return nullptr;
+  os::heavy_barrier();
+  P* const held = v->proc();  // read while the request stands
+  const auto still = [&] { return held != nullptr && is_wanted(held); };
+  if (!v->detach.request_settle(requester, still)) return nullptr;
+  held->m.store(nullptr, std::memory_order_relaxed);  // ours until it is handed on under L
+  return held;
+}
+
+// The goroutine that v runs, if it may lose its P now. Gs are never unmapped; asked while a request stands.
+inline bool may_lose(const M* v, g_status wanted) noexcept {
+  const G* const gp = v->curg();
+  return gp != nullptr && gp->status() == wanted && gp->is_preemptible();
+}
+
+// v runs on without a P: sysmon looks after it. Under L.
+inline void list_lost_locked(M* v) noexcept {
+  v->computes_since_ns.store(0, std::memory_order_relaxed);  // only a time
+  if (!sched.mlost.contains(v)) sched.mlost.push_back(v);
+}
+inline void unlist_lost_locked(M* v) noexcept {
+  if (sched.mlost.contains(v)) sched.mlost.remove(v);
+}
+
+// It has not come for a P yet, so it need not even know that it was without one. Under L.
+inline bool is_still_out_locked(const M* mp, const P* pp) noexcept {
+  return mp != nullptr && !mp->is_doomed && mp->waits == rt::m_wait::none && mp->detach.is_lost() &&
+         mp->proc() == pp;
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,145 @@
+// timers.cpp: see timers.hpp.
+#include "sched/timers.hpp"
+
+#include <algorithm>
+
+#include "sched/borrow.hpp"
+#include "sched/current.hpp"
+#include "sched/park.hpp"
+#include "sched/procs.hpp"
+#include "sched/queues.hpp"
+#include "sched/wake.hpp"
+
+namespace weft::sched {
+
+namespace {
+
+// The coarse clock may be old by a nap of sysmon and the time until it gets a CPU.
+constexpr std::int64_t kSoonNs = 2 * kSysmonNapNs;
+constexpr std::size_t kBatch = 32;
+
+bool fire_due(rt::timer_heap& heap, std::int64_t now_ns) noexcept {
+  rt::timer_heap::due batch[kBatch];
+  bool any = false;
+  while (const std::size_t n = heap.pop_due(now_ns, batch)) {
+    for (std::size_t i = 0; i < n; ++i) batch[i].run();
+    any = true;
+    if (n < kBatch) break;
+  }
+  return any;
+}
+
+std::int64_t read_clock() noexcept {
+  const std::int64_t now_ns = os::now_ns();
+  sched.coarse_ns.store(now_ns, std::memory_order_relaxed);  // a hint for all
+  return now_ns;
+}
+
+}  // namespace
+
+bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
+  rt::arm_result r{rt::arm_status::retired, 0};
+  if (mp != nullptr) {
+    r = mp->proc()->timers.arm(t, when_ns);
+  } else {
+    for (std::uint32_t i = 0; r.status == rt::arm_status::retired && p_at(i) != nullptr; ++i)
+      r = p_at(i)->timers.arm(t, when_ns);
+  }
+  if (!r.is_armed()) return false;
+  // seq_cst: after next_when  [timer.no_lost_wake]
+  if (r.status == rt::arm_status::earliest &&
+      when_ns < sched.watch_until.load(std::memory_order_seq_cst)) {
+    if (mp != nullptr) {
+      mp->owes_watch = true;
+    } else {
+      ensure_watch();
+    }
+  }
+  return true;
+}
+
+std::int64_t earliest_timer() noexcept {
+  std::int64_t earliest = kNever;
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < n; ++i) earliest = std::min(earliest, p_at(i)->timers.next_when());
+  return earliest;
+}
+
+void fire_own_timers(M*, P* pp) noexcept {
+  const std::int64_t next = pp->timers.next_when();
+  if (next > sched.coarse_ns.load(std::memory_order_relaxed) + kSoonNs)
+    return;  // may be old, see above
+  const std::int64_t now_ns = read_clock();
+  if (next <= now_ns) fire_due(pp->timers, now_ns);
+}
+
+bool fire_all_timers(M*) noexcept {
+  const std::int64_t now_ns = read_clock();
+  bool any = false;
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (p_at(i)->timers.next_when() <= now_ns) any |= fire_due(p_at(i)->timers, now_ns);
+  }
+  return any;
+}
+
+void ready_by_timer(G* gp) noexcept {
+  M* const mp = current_m();
+  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
+  claim_waiting(gp);
+  if (mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
+    locked l;
+    put_urgent_locked(gp);
+  } else if (sched.is_migrating.load(std::memory_order_relaxed)) {  // fixed at start
+    submit(gp);
+  } else if (P* const pp = mp->proc(); !pp->queue.has_next()) {
+    wake_for_front(pp, put_next(pp, gp));
+  } else {
+    put_local(pp, gp);
+    wake_one();
+  }
+}
+
+void ensure_watch() noexcept {
+  M* woken = nullptr;
+  {
+    const std::int64_t earliest_ns = earliest_timer();
+    if (earliest_ns >= sched.watch_until.load(std::memory_order_seq_cst)) return;
+    locked l;
+    if (earliest_ns >= sched.watch_until.load(std::memory_order_relaxed))
+      return;  // changes under L
+    if (sched.watcher == nullptr) {
+      M* const mp = pop_sleeper_locked();
+      if (mp == nullptr) {
+        kick_spawner();  // the spare it makes finds out before it sleeps
+        return;
+      }
+      mp->waits = rt::m_wait::watch;
+      sched.watcher = mp;
+    }
+    sched.watch_until.store(earliest_ns, std::memory_order_seq_cst);
+    woken = sched.watcher;
+  }
+  wake_m(woken);
+}
+
+bool become_watcher_locked(M* mp, std::int64_t earliest_ns) noexcept {
+  if (earliest_ns >= sched.watch_until.load(std::memory_order_relaxed)) return false;  // under L
+  if (M* const former = sched.watcher) {  // sleeps on, as an idle one; at its time it finds out
+    former->waits = rt::m_wait::idle;
+    push_idle_m_locked(former);
+  }
+  sched.watcher = mp;
+  sched.watch_until.store(earliest_ns, std::memory_order_seq_cst);  // [timer.no_lost_wake]
+  mp->waits = rt::m_wait::watch;
+  return true;
+}
+
+void stop_watching_locked(M* mp) noexcept {
+  if (sched.watcher != mp) return;
+  sched.watcher = nullptr;
+  sched.watch_until.store(kNever, std::memory_order_seq_cst);
+  mp->owes_watch = true;  // there may be more
+}
+
+}  // namespace weft::sched

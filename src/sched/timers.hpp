@@ -1,0 +1,47 @@
+// timers.hpp: who wakes up when a timer is due.
+//
+// Each P has a heap of timers (rt/timer_heap.hpp). A P that schedules looks at its own; but it may be busy for long, or idle. So whenever
+// a timer is armed anywhere, one M without a P, the *watcher*, sleeps until the earliest of all. It then takes an idle P, or borrows
+// one, fires what is due in any heap, and runs what that woke.
+//
+// The watcher is whoever went to sleep last, mostly the M whose goroutine has just gone to sleep itself: so a program that
+// sleeps and works by turns needs no second thread, and no futex call but the sleep.
+//
+//    who arms                                        who becomes the watcher
+//    arm: the heap's next_when = when    (seq_cst)   watch_until = T          (seq_cst, under L)
+//    when < watch_until ? wake the watcher           any next_when < T ? watch until that
+// One of the two sees the other.  [timer.no_lost_wake]
+// An M that arms and goes back to its scheduler need not wake anybody: if it finds work it does so then (owes_watch), and if
+// not it becomes the watcher itself.
+#pragma once
+
+#include "os/clock.hpp"
+#include "sched/state.hpp"
+
+namespace weft::sched {
+
+using rt::kNever;
+
+// Arms an idle node in the heap of mp's P, or, from a plain thread (null), of any. mp is inside the runtime. False: no memory.
+bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept;
+
+// The earliest of all, too early at worst.
+std::int64_t earliest_timer() noexcept;
+
+// Fires what is due in pp's heap. Reads the clock only if something may be.
+void fire_own_timers(M* mp, P* pp) noexcept;
+
+// Fires what is due in any heap. True: something was.
+bool fire_all_timers(M* mp) noexcept;
+
+// What a timer's fire function calls to wake a goroutine: it runs soon, those that were due first first.
+void ready_by_timer(G* gp) noexcept;
+
+// mp will run user code: make sure that somebody watches.
+void ensure_watch() noexcept;
+
+// mp is going to sleep: until then. It is the watcher, if no other one wakes up in time. Under L.
+bool become_watcher_locked(M* mp, std::int64_t earliest_ns) noexcept;
+void stop_watching_locked(M* mp) noexcept;
+
+}  // namespace weft::sched
