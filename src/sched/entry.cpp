@@ -77,10 +77,7 @@ entrance queue_up(M* mp, G* gp) noexcept {
 
 // False: the runtime has ended.
 bool wait_for_p(M* mp, G* gp) noexcept {
-  mp->park.sleep();
-  locked l;
-  if (mp->is_doomed) return false;
-  attach_locked(std::exchange(mp->nextp, nullptr), mp);
+  if (!sleep_until_given_p(mp)) return false;
   if (gp->nlocks == 0) gp->bound_m = nullptr;
   gp->become(g_status::running);
   if (gp->resume.nblocking != 0) gp->become(g_status::syscall);

@@ -282,6 +282,19 @@ bool is_borrowing_worth_it(M* mp) noexcept {
 
 }  // namespace
 
+// Its note may still be set by one who woke it as the watcher when it was up already: only a P counts.
+bool sleep_until_given_p(M* mp) noexcept {
+  for (;;) {
+    mp->park.sleep();
+    locked l;
+    if (mp->is_doomed) return false;
+    if (P* const pp = std::exchange(mp->nextp, nullptr)) {
+      attach_locked(pp, mp);
+      return true;
+    }
+  }
+}
+
 bool stop_m(M* mp) noexcept {
   WEFT_CHECK(mp->proc() == nullptr, "a thread sleeps with its P");
   std::int64_t exit_ns = os::now_ns() + kIdleExitNs;

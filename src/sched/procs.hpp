@@ -51,6 +51,9 @@ bool anything_queued() noexcept;
 // This M has no P: sleep until it is given one. False: the thread is to end.
 bool stop_m(M* mp) noexcept;
 
+// The same for one that waits for a P of its own, in no list (m_wait::p, m_wait::locked).
+bool sleep_until_given_p(M* mp) noexcept;
+
 // nspinning, with the M's own flag.
 void begin_spinning(M* mp) noexcept;
 bool end_spinning(M* mp) noexcept;  // true: it was spinning

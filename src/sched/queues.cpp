@@ -147,12 +147,12 @@ G* take_global_locked(P* pp, std::uint32_t max) noexcept {
   G* const first = pop_locked();
   if (first == nullptr) return nullptr;
   base::add_by_owner(pp->schedtick, 1);
-  if (sched.runq.size() != size) {  // one of the ordinary ones: and its share
-    const std::uint32_t share = size / sched.nprocs.load(std::memory_order_relaxed) + 1;
-    const std::uint32_t room = rt::run_queue::kCapacity - pp->queue.ring_size();
-    std::uint32_t n = std::min({size, share, room + 1, rt::run_queue::kCapacity / 2, max});
-    while (--n > 0) pp->queue.push(sched.runq.pop_front());
-  }
+  // And a share of the ordinary ones; if the first is none of them at least one, so that they are served each time.
+  const std::uint32_t is_ordinary = sched.runq.size() != size ? 1 : 0;
+  const std::uint32_t share = size / sched.nprocs.load(std::memory_order_relaxed) + 1;  // a hint
+  const std::uint32_t room = rt::run_queue::kCapacity - pp->queue.ring_size();
+  std::uint32_t n = std::min({size, share, room + is_ordinary, rt::run_queue::kCapacity / 2, max});
+  for (n -= std::min(n, is_ordinary); n > 0; --n) pp->queue.push(sched.runq.pop_front());
   publish_size_locked();
   return first;
 }

@@ -91,7 +91,8 @@ unsigned configure(const options& opts) {
 void choose_stack_size() noexcept {
   const std::size_t wanted = sched.set.stack_size;
   stack::init(wanted, sched.set.debug.guard);
-  sched.set.stack_bits = wanted == 0 ? 0 : slot_bits_for(wanted);
+  sched.set.stack_bits.store(wanted == 0 ? 0 : slot_bits_for(wanted),
+                             std::memory_order_relaxed);  // each start reads it once
 }
 
 // All that the last runtime left behind but its goroutines, which are out of reach since the epoch changed. Relaxed: L, and `running`,

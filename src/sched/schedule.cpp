@@ -64,11 +64,7 @@ G* wait_for_locked(M* mp) noexcept {
     if (mp->nextp == nullptr)
       mp->waits = rt::m_wait::locked;  // else it was found before we got here
   }
-  mp->park.sleep();
-  locked l;
-  if (mp->is_doomed) return nullptr;
-  attach_locked(std::exchange(mp->nextp, nullptr), mp);
-  return mp->lockedg;
+  return sleep_until_given_p(mp) ? mp->lockedg : nullptr;
 }
 
 G* next_goroutine(M* mp) noexcept {

@@ -87,8 +87,8 @@ G* new_g(P* pp) noexcept {
   gp->become(g_status::idle);
   // relaxed: came with the P, or with the acquire of require_running(); an end since then is noticed by launch()
   gp->epoch = sched.epoch.load(std::memory_order_relaxed);
-  gp->stack_bits = sched.set.stack_bits;
-  gp->goid.store(next_goid(pp), std::memory_order_relaxed);  // for those who look
+  gp->stack_bits = sched.set.stack_bits.load(std::memory_order_relaxed);  // fixed while running
+  gp->goid.store(next_goid(pp), std::memory_order_relaxed);               // for those who look
   return gp;
 }
 

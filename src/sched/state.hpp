@@ -50,8 +50,9 @@ struct settings {
   os::debug_settings debug;
   unsigned max_threads = kDefaultMaxThreads;
   std::size_t stack_size = 0;
-  std::uint8_t stack_bits =
-      0;  // log2 of the slot of a goroutine that asks for no size; 0: the stack layer's default
+  // log2 of the slot of a goroutine that asks for no size; 0: the stack layer's default. Atomic: a plain thread may still be starting
+  // a goroutine of the last runtime.
+  std::atomic<std::uint8_t> stack_bits{0};
 };
 
 struct Sched {

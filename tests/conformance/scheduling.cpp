@@ -269,7 +269,8 @@ TEST(fairness, the_global_queue_is_served_within_61_turns_of_a_busy_p) {
         });
         const std::uint64_t queued = turns.load();
         ran.wait();
-        EXPECT_LE(at.load(), queued + 64) << "in round " << i;
+        // One of the three may have been stopped meanwhile and come before it: then it stands in the ring behind them.
+        EXPECT_LE(at.load(), queued + 61 + 8) << "in round " << i;
       }
       stop = true;
     });
