@@ -78,6 +78,7 @@ struct alignas(64) M {
   std::atomic<bool> is_borrowing{false};  // its P is lent to it (P::lender); own, a hint to others
   m_wait waits = m_wait::none;            // L
   P* nextp = nullptr;                     // L: the P it is woken with
+  bool is_nextp_lent = false;             // L: and that P is borrowed
   P* oldp = nullptr;                      // the P it had before blocking() lost it
   os::note park;
   base::rng random;
@@ -116,7 +117,7 @@ struct alignas(64) M {
     lockedg = nullptr;
     commit = {};
     is_doomed = is_orphan = is_gone = is_leaving = is_pinned = was_slice_over = false;
-    must_borrow = owes_watch = is_timer_due = false;
+    is_nextp_lent = must_borrow = owes_watch = is_timer_due = false;
     is_borrowing.store(false, std::memory_order_relaxed);
     is_signalled.store(false, std::memory_order_relaxed);
     nspared = 0;

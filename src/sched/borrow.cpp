@@ -5,6 +5,7 @@
 #include "sched/find_runnable.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
+#include "sched/schedule.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -106,9 +107,16 @@ void part_with_p(M* mp) noexcept {
 
 void leave_p(M* mp) noexcept {
   part_with_p(mp);
-  locked l;
-  mp->detach.lose();
-  list_lost_locked(mp);
+  {
+    locked l;
+    if (!mp->is_doomed) {
+      mp->detach.lose();
+      list_lost_locked(mp);
+      return;
+    }
+  }
+  // The runtime ended between the two, when we were neither out nor asleep: somebody waits for this thread.
+  abandon(mp);
 }
 
 }  // namespace weft::sched

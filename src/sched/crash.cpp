@@ -98,8 +98,11 @@ void on_terminate() {
 void on_fork() {
   if (sched.now.load(std::memory_order_relaxed) == phase::stopped) return;
   sched.now.store(phase::forked, std::memory_order_relaxed);
-  if (M* const mp = current_m())
+  if (M* const mp = current_m()) {
+    mp->is_signalled.store(false,
+                           std::memory_order_relaxed);  // it was meant for the parent's thread
     mp->detach.lose();  // its next call takes the slow way and finds out
+  }
 }
 
 constexpr int kMaxFrames = 100;

@@ -30,7 +30,7 @@ bool is_asleep_locked() noexcept {
     if (p_at(i)->timers.has_armed()) return false;
   }
   for (const M* mp = sched.allm; mp != nullptr; mp = mp->all_next) {
-    if (mp->waits == rt::m_wait::none) return false;
+    if (mp->waits == rt::m_wait::none || mp->waits == rt::m_wait::borrow) return false;
   }
   return true;
 }

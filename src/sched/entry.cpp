@@ -30,6 +30,7 @@ bool take_p_locked(M* mp) noexcept {
   if (pp == nullptr) return false;
   attach_locked(pp, mp);
   mp->waits = rt::m_wait::none;
+  mp->was_slice_over = false;
   return true;
 }
 
@@ -43,10 +44,12 @@ void queue_self_locked(M* mp, G* gp) noexcept {
   gp->bound_m = mp;
   gp->become(g_status::runnable);
   mp->waits = rt::m_wait::p;
+  const bool was_slice_over = std::exchange(mp->was_slice_over, false);
   if (is_urgent) {
     put_urgent_locked(gp);
+    rouse_sysmon(kUrgentPatienceNs);  // nobody else was told
   } else {
-    put_stopped_locked(gp, !std::exchange(mp->was_slice_over, false));
+    put_stopped_locked(gp, !was_slice_over);
   }
 }
 
@@ -115,6 +118,8 @@ void leave_slow() noexcept {
       leave_p(mp);
       mp->detach.leave();
       return;
+    } else if (!mp->detach.wants_attention()) {
+      mp->detach.take_attention();  // it was only reminded, and keeps its P inside blocking()
     } else {
       yield_through_g0(mp);
       mp = current_m();

@@ -79,7 +79,10 @@ G* look_round(M* mp) noexcept {
   fire_own_timers(mp, pp);
   if (mp->detach.take_attention()) {
     end_slice(pp);
-    if (G* const gp = take_urgent()) return gp;
+    if (G* const gp = take_urgent()) {
+      base::add_by_owner(pp->schedtick, 1);  // a slice of its own
+      return gp;
+    }
   }
   if (G* const gp = take_due_global(pp)) return gp;
   if (G* const gp = take_own(pp)) return gp;

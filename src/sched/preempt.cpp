@@ -48,19 +48,35 @@ os::thread_activity look_at(M* v) noexcept {
 }
 
 // A goroutine that is stopped holds a thread. Some are kept back, for those that are woken and for blocking calls.
-bool may_hold_another_thread() noexcept {
-  locked l;
+enum class room : std::uint8_t { enough, only_for_stopped, none };
+
+room room_for_another_locked() noexcept {
   const std::uint32_t kept = sched.nprocs.load(std::memory_order_relaxed) + 2;  // a hint
-  if (!sched.midle.empty() || !sched.stopped.empty()) return true;
-  if (sched.nm + kept < sched.set.max_threads) return true;
-  if (!std::exchange(sched.was_cap_said, true)) {
-    os::text t;
-    t << "weft: " << sched.stopped.size()
-      << " goroutines stopped in user code hold all max_threads (" << sched.set.max_threads
-      << "); call weft::checkpoint() in long loops, or raise it\n";
-    os::write_all(os::kStderr, t.view());
+  const auto nidle = static_cast<std::uint32_t>(sched.midle.size());
+  if (sched.nm - nidle + kept < sched.set.max_threads) return room::enough;
+  return sched.stopped.empty() ? room::none : room::only_for_stopped;
+}
+
+void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
+  os::text t;
+  t << "weft: " << nstopped << " goroutines stopped in user code hold all max_threads ("
+    << sched.set.max_threads << "); call weft::checkpoint() in long loops, or raise it\n";
+  os::write_all(os::kStderr, t.view());
+}
+
+// At the cap one that is stopped may take turns with another, since that needs no new thread.
+bool may_hold_another_thread() noexcept {
+  std::size_t nstopped;
+  {
+    locked l;
+    const room left = room_for_another_locked();
+    if (left == room::enough) return true;
+    if (left == room::only_for_stopped && sched.nstopped_first == 0) sched.nstopped_first = 1;
+    nstopped = sched.stopped.size();
+    if (std::exchange(sched.was_cap_said, true)) return left == room::only_for_stopped;
   }
-  return false;
+  say_that_the_cap_is_reached(nstopped);  // L is free: stderr may be a pipe that nobody reads
+  return nstopped != 0;
 }
 
 // An idle P for one that computes without. True: it has one.

@@ -19,6 +19,7 @@ constexpr std::int64_t kIdleExitNs = 5 * os::kSecond;
 constexpr std::uint32_t kKeepIdle = 2;
 // Every P was inside the runtime when one was wanted: this soon again, unless one looks round itself before.
 constexpr std::int64_t kBorrowAgainNs = 50 * os::kMicrosecond;
+constexpr std::int64_t kLongestBorrowAgainNs = os::kMillisecond;
 
 // Forced migration: this very thread has just left the goroutine in pp's hands to any other thread. Relaxed: fixed before any thread
 // was made.
@@ -58,6 +59,8 @@ P* take_idle_spinning_locked() noexcept {
 void attach_locked(P* pp, M* mp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
   unlist_lost_locked(mp);
+  // relaxed: our own, or that of one who is out or asleep; borrow() and the next line of a hand-over set it afterwards
+  mp->is_borrowing.store(false, std::memory_order_relaxed);
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");  // ours to give
   pp->m.store(mp, std::memory_order_release);  // requesters go from the P to its M
   pp->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
@@ -126,7 +129,8 @@ void hand_off(P* pp) noexcept {
       return;
     }
     const bool has_own = pp->picked != nullptr || !pp->queue.is_empty();
-    if (G* const gp = has_own ? nullptr : take_stopped_locked()) {  // straight to its own thread
+    const bool is_theirs = !has_own || sched.nstopped_first != 0;
+    if (G* const gp = is_theirs ? take_stopped_locked() : nullptr) {  // straight to its own thread
       base::add_by_owner(pp->schedtick, 1);
       woken = gp->bound_m;
       woken->nextp = pp;
@@ -290,6 +294,7 @@ bool sleep_until_given_p(M* mp) noexcept {
     if (mp->is_doomed) return false;
     if (P* const pp = std::exchange(mp->nextp, nullptr)) {
       attach_locked(pp, mp);
+      mp->is_borrowing.store(std::exchange(mp->is_nextp_lent, false), std::memory_order_relaxed);
       return true;
     }
   }
@@ -298,10 +303,14 @@ bool sleep_until_given_p(M* mp) noexcept {
 bool stop_m(M* mp) noexcept {
   WEFT_CHECK(mp->proc() == nullptr, "a thread sleeps with its P");
   std::int64_t exit_ns = os::now_ns() + kIdleExitNs;
+  std::int64_t again_ns = kBorrowAgainNs;
   bool may_borrow = true;
   for (;;) {
     std::int64_t earliest_ns = earliest_timer();
-    if (!may_borrow) earliest_ns = std::max(earliest_ns, os::now_ns() + kBorrowAgainNs);
+    if (!may_borrow) {  // somebody urgent waits: whether or not another timer is due
+      earliest_ns = os::now_ns() + again_ns;
+      again_ns = std::min(2 * again_ns, kLongestBorrowAgainNs);
+    }
     rest then;
     {
       locked l;
@@ -317,6 +326,8 @@ bool stop_m(M* mp) noexcept {
     if (then == rest::has_p) return true;
     may_borrow = is_borrowing_worth_it(mp);
     if (may_borrow && borrow(mp)) return true;
+    if (may_borrow && std::exchange(mp->is_timer_due, false))
+      fire_all_timers(mp);     // they are urgent now
     may_borrow = !may_borrow;  // it tried in vain: not again at once
   }
 }

@@ -58,6 +58,9 @@ bool sleep_until_given_p(M* mp) noexcept;
 void begin_spinning(M* mp) noexcept;
 bool end_spinning(M* mp) noexcept;  // true: it was spinning
 
+// Sysmon looks after what is urgent and has no P.
+inline constexpr std::int64_t kUrgentPatienceNs = 250 * os::kMicrosecond;
+
 // Sysmon naps at most this long while anything runs.
 inline constexpr std::int64_t kSysmonNapNs = 10 * os::kMillisecond;
 

@@ -35,9 +35,14 @@ bool is_stopped_next_locked() noexcept {
   return sched.nserved % (is_crowded ? kSparingly : 2) != 0;
 }
 
+// Every eighth turn is the others', or new sleepers could keep them waiting for ever.
+bool are_stopped_first_locked() noexcept {
+  return sched.nstopped_first != 0 && sched.nserved % kUrgentTurns != 0;
+}
+
 G* pop_locked() noexcept {
   ++sched.nserved;
-  if (sched.nstopped_first != 0) {
+  if (are_stopped_first_locked()) {
     --sched.nstopped_first;
     if (G* const gp = sched.stopped.pop_front()) return gp;
     sched.nstopped_first = 0;
@@ -103,12 +108,13 @@ G* take_urgent() noexcept {
 
 G* take_stopped_locked() noexcept {
   if (sched.stopped.empty()) return nullptr;
-  if (sched.nstopped_first != 0) {
+  ++sched.nserved;
+  if (are_stopped_first_locked()) {
     --sched.nstopped_first;
   } else if (!sched.urgent.empty() || !is_stopped_next_locked()) {
+    --sched.nserved;  // whoever comes instead decides on the same turn
     return nullptr;
   }
-  ++sched.nserved;
   G* const gp = sched.stopped.pop_front();
   publish_size_locked();
   return gp;
@@ -136,7 +142,11 @@ void submit_woken(G* gp) noexcept {
     } else {
       const bool is_first = sched.urgent.empty();  // else somebody is called already
       put_urgent_locked(gp);
-      if (is_first) woken = wake_borrower_locked();
+      if (is_first) {
+        woken = wake_borrower_locked();
+      } else {
+        rouse_sysmon(kUrgentPatienceNs);  // should that one have no luck
+      }
     }
   }
   wake_m(woken);

@@ -24,13 +24,12 @@ namespace {
 void hand_over(M* mp, G* gp) noexcept {
   M* const to = gp->bound_m;
   P* const pp = release_p(mp);
-  // relaxed: our own, and that of one who sleeps
-  to->is_borrowing.store(mp->is_borrowing.exchange(false, std::memory_order_relaxed),
-                         std::memory_order_relaxed);
+  const bool is_lent = mp->is_borrowing.exchange(false, std::memory_order_relaxed);  // our own
   {
     locked l;
     WEFT_CHECK(to->nextp == nullptr, "a thread is woken with two Ps");
     to->nextp = pp;
+    to->is_nextp_lent = is_lent;
     to->waits = rt::m_wait::none;
   }
   wake_m(to);

@@ -21,6 +21,7 @@
 #include "sched/preempt.hpp"
 #include "sched/procs.hpp"
 #include "sched/scavenge.hpp"
+#include "sched/timers.hpp"
 #include "sched/wake.hpp"
 #include "sched/world.hpp"
 
@@ -184,6 +185,7 @@ class watch {
       if (was_roused) nquiet_ = nidle_ = 0;
       found_ = look(now_ns);
       is_urgent_waiting_ = press_urgent(is_urgent_waiting_);
+      ensure_watch();  // at the cap of threads there may have been nobody to watch
       nquiet_ = found_.did_something ? 0 : std::min(nquiet_ + 1, kEnoughLooks);
       nidle_ = is_all_idle() ? std::min(nidle_ + 1, kEnoughLooks) : 0;
       if (nidle_ > 1)

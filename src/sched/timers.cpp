@@ -87,7 +87,7 @@ void ready_by_timer(G* gp) noexcept {
   M* const mp = current_m();
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
   claim_waiting(gp);
-  if (mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
+  if (mp->proc() == nullptr || mp->is_borrowing.load(std::memory_order_relaxed)) {
     locked l;
     put_urgent_locked(gp);
   } else if (sched.is_migrating.load(std::memory_order_relaxed)) {  // fixed at start

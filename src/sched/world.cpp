@@ -177,6 +177,7 @@ void mark_alone_locked() noexcept {
 }
 
 void follow_machine() noexcept {
+  const bracket inside;  // nobody may be stopped with L in hand
   locked l;
   // relaxed: whoever comes to L after a runtime has ended sees at least `ending`
   if (sched.now.load(std::memory_order_relaxed) == phase::running) sched.is_max_procs_fixed = false;
@@ -187,8 +188,7 @@ unsigned resize(unsigned n, bool is_explicit) noexcept {
   if (mp != nullptr) {  // a goroutine: without its P, or the stop would wait for itself
     mp->oldp = mp->proc();
     if (mp->curg()->resume.nblocking == 0) mp->curg()->become(g_status::syscall);
-    part_with_p(mp);
-    mp->detach.lose();
+    leave_p(mp);
   }
   sched.world_lock.lock();
   // A runtime that ended while we waited for the lock has no world to stop; acquire: and the next one may be complete. Under
