@@ -48,7 +48,10 @@ int main() {
     weft::wait_group workers;
     bool is_over = false;  // one processor: no two goroutines run at once
     auto ticker = weft::spawn([&] {
-      for (; !is_over; ++nticks) weft::yield();
+      while (!is_over) {
+        weft::yield();
+        ++nticks;
+      }
     });
     for (int i = 0; i < 8; ++i) {
       workers.go([&] {

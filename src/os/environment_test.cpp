@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -222,6 +223,7 @@ TEST(read_environment, complains_on_stderr) {
 
 // Run by the test below in a copy of this program: its exit code says what it saw.
 constexpr int kNotSecure = 99;
+constexpr int kNotStartable = 98;
 TEST(read_environment, DISABLED_as_a_child) {
   const bool wants_secure = std::getenv("WEFT_TEST_WANTS_SECURE") != nullptr;
   if (wants_secure && ::getauxval(AT_SECURE) == 0) ::_exit(kNotSecure);
@@ -239,7 +241,7 @@ int exit_code_of_child(const std::string& program, bool wants_secure) {
     ::dup2(::open("/dev/null", O_WRONLY), 1);  // GoogleTest's greeting
     ::execve(program.c_str(), const_cast<char* const*>(arguments),
              const_cast<char* const*>(variables));
-    ::_exit(127);
+    ::_exit(errno == ENOEXEC ? kNotStartable : 127);
   }
   int status = -1;
   ::waitpid(child, &status, 0);
@@ -250,9 +252,12 @@ TEST(read_environment, a_set_uid_program_takes_no_orders) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a program to somebody else";
   test::fake_root root;
   const std::string copy = root.at("/program");
-  std::filesystem::copy_file("/proc/self/exe", copy);
+  std::filesystem::copy_file(std::filesystem::read_symlink("/proc/self/exe"), copy);
   ASSERT_EQ(::chmod(copy.c_str(), 0755), 0);
-  EXPECT_EQ(exit_code_of_child(copy, false), 13) << "the control: not set-uid";
+  const int control = exit_code_of_child(copy, false);
+  if (control == kNotStartable)
+    GTEST_SKIP() << "the kernel cannot start programs for this processor by itself (ENOEXEC)";
+  EXPECT_EQ(control, 13) << "the control: not set-uid";
 
   constexpr uid_t kNobody = 65534;
   ASSERT_EQ(::chown(copy.c_str(), kNobody, kNobody), 0);

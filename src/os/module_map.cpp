@@ -65,6 +65,7 @@ void describe_address(text& out, const void* address) noexcept {
     if (r.path.empty()) continue;
     if (r.offset == 0) base = r.low;
     if (wanted < r.low || wanted >= r.high) continue;
+    if (base == 0) break;  // the line with the module's beginning was too long
     out << r.path.substr(r.path.rfind('/') + 1) << '+'
         << hex{wanted - (is_at_fixed_address(base) ? 0 : base)};
     return;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "os/membarrier.hpp"
@@ -76,6 +77,39 @@ TEST(detach_word, an_m_may_give_its_p_away_itself) {
   EXPECT_FALSE(w.request(kRequester));
 }
 
+// Whether a seq_cst store was seen to be overtaken by a later seq_cst load, which C++ and every processor forbid: two threads store 1
+// and read what the other stores, and both read 0. qemu-user up to 7.2 does it (stlr and ldar without a barrier between them).
+bool has_store_buffering() {
+  std::atomic<int> x{0}, y{0}, round{0}, answered{0};
+  std::atomic<bool> stop{false};
+  int seen_by_other = 0;
+  std::thread other([&] {
+    for (int last = 0; !stop;) {
+      const int now = round;
+      if (now == last) continue;
+      last = now;
+      y = 1;
+      seen_by_other = x;
+      answered = now;
+    }
+  });
+  bool is_found = false;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (int i = 1; !is_found && std::chrono::steady_clock::now() < end; ++i) {
+    x = 0;
+    y = 0;
+    round = i;
+    for (int spin = i % 40; spin > 0; --spin) base::compiler_barrier();
+    x = 1;
+    const int seen = y;
+    while (answered != i) std::this_thread::yield();
+    is_found = seen == 0 && seen_by_other == 0;
+  }
+  stop = true;
+  other.join();
+  return is_found;
+}
+
 // [detach.exclusive]: a plain variable stands for the P; whoever has it writes it. ThreadSanitizer sees a second holder, and so
 // does the count.
 void contend(bool fence) {
@@ -106,6 +140,8 @@ void contend(bool fence) {
   }
   stop = true;
   requester.join();
+  if (fence && p != nmine + ndetached && has_store_buffering())
+    GTEST_SKIP() << "this machine breaks the order of sequentially consistent operations";
   EXPECT_EQ(p, nmine + ndetached);
 }
 

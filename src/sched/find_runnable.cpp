@@ -20,8 +20,10 @@ G* take_picked(P* pp) noexcept { return std::exchange(pp->picked, nullptr); }
 
 G* take_due_global(P* pp) noexcept {
   count_direct(pp);
-  const bool is_due = pp->direct_budget == 0;
   const bool is_direct_off = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
+  // With no direct switches the budget is always used up: each time something is run counts instead.
+  const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // our own
+  const bool is_due = is_direct_off ? tick % kGlobalEvery == 0 : pp->direct_budget == 0;
   const std::uint32_t left = is_due ? kGlobalEvery - 1 : pp->direct_budget - 1;
   pp->counted_budget = pp->direct_budget = is_direct_off ? 0 : left;
   return is_due ? take_global(pp, 1) : nullptr;

@@ -109,6 +109,7 @@ M* pop_sleeper_locked() noexcept {
 }
 
 M* start_locked(P* pp, bool is_spinning) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (M* const mp = pop_sleeper_locked()) {
     mp->nextp = pp;
     mp->is_spinning.store(is_spinning, std::memory_order_relaxed);  // its own, and it sleeps

@@ -93,7 +93,8 @@ bool is_pp_wanted(const P* pp) noexcept {
 // pp's goroutine has run since the last look: it may be asleep, or have had its slice.
 void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
   const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // a hint
-  if (tick != pp->seen.schedtick) {
+  // 0: never looked at, or without a thread at the last look. What it has now began since then.
+  if (tick != pp->seen.schedtick || pp->seen.sched_since_ns == 0) {
     pp->seen.schedtick = tick;
     pp->seen.sched_since_ns = now_ns;
     pp->seen.was_asked = false;
@@ -134,7 +135,10 @@ findings look(std::int64_t now_ns) noexcept {
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
     const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
-    if (mp == nullptr) continue;
+    if (mp == nullptr) {
+      pp->seen.sched_since_ns = 0;
+      continue;
+    }
     if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
       if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
     }
