@@ -3,6 +3,7 @@
 
 #include "sched/detach.hpp"
 #include "sched/find_runnable.hpp"
+#include "sched/preempt.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
@@ -36,7 +37,8 @@ bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
     count_stopped_locked(pp);
     return false;
   }
-  pp->lender = v;
+  // One who blocks has no use for it: then it is not lent, and does not go back.
+  pp->lender = kind == victim::computing ? v : nullptr;
   attach_locked(pp, mp);
   mp->waits = rt::m_wait::none;
   return true;
@@ -55,17 +57,17 @@ bool borrow_of_kind(M* mp, victim kind) noexcept {
     P* const pp = detach(v, me, [&](P*) { return may_lose(v, wanted); });
     if (pp == nullptr) continue;
     if (!take_over(mp, v, pp, kind)) return false;
+    if (kind == victim::blocked) {
+      sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);  // only counted
+      return true;
+    }
     count_direct(pp);
     pp->counted_budget = pp->direct_budget = 0;  // every switch through g0, which gives it back
-    mp->is_borrowing.store(true, std::memory_order_relaxed);
+    mp->is_borrowing.store(true, std::memory_order_relaxed);  // our own
     sched.nborrowed.fetch_add(1, std::memory_order_relaxed);  // only counted
     return true;
   }
   return false;
-}
-
-bool may_stop_anybody() noexcept {
-  return sched.preempt_signal.load(std::memory_order_relaxed) != 0;  // fixed while running
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ bool may_stop_anybody() noexcept {
 bool borrow(M* mp) noexcept {
   // Without the signal nobody could stop the lender should we not give it back soon: two would run on one P.
   return borrow_of_kind(mp, victim::blocked) ||
-         (may_stop_anybody() && borrow_of_kind(mp, victim::computing));
+         (can_signal() && borrow_of_kind(mp, victim::computing));
 }
 
 bool give_back(M* mp) noexcept {

@@ -128,7 +128,6 @@ void leave_slow() noexcept {
 }
 
 void stop_here(M* mp) noexcept {
-  // No fence: who is LOST has nothing to lose.
   if (!mp->detach.enter(sched.needs_fence.load(std::memory_order_relaxed))) {  // fixed at start
     {
       locked l;

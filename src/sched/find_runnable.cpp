@@ -78,7 +78,7 @@ void end_slice(P* pp) noexcept {
 G* look_round(M* mp) noexcept {
   P* const pp = mp->proc();
   if (G* const gp = take_picked(pp)) return gp;
-  fire_own_timers(mp, pp);
+  fire_own_timers(pp);
   if (mp->detach.take_attention()) {
     end_slice(pp);
     if (G* const gp = take_urgent()) {
@@ -92,10 +92,6 @@ G* look_round(M* mp) noexcept {
   if (G* const gp = take_from_poller()) return gp;
   return take_from_others(mp);
 }
-
-}  // namespace
-
-namespace {
 
 // The P is lent: only what is urgent runs on it. Null: it went back, and we have none, or it is our own now.
 G* look_while_borrowing(M* mp) noexcept {
@@ -120,7 +116,7 @@ G* find_runnable(M* mp) noexcept {
       if (!stop_for_world(mp)) return nullptr;
       continue;
     }
-    if (std::exchange(mp->is_timer_due, false)) fire_all_timers(mp);
+    if (std::exchange(mp->is_timer_due, false)) fire_all_timers();
     if (mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
       if (G* const gp = look_while_borrowing(mp)) return found(mp, gp);
       if (mp->proc() == nullptr && !stop_m(mp)) return nullptr;

@@ -38,10 +38,6 @@ void on_signal(const os::interrupted& at) {
   stop_here(mp);
 }
 
-bool may_signal() noexcept {
-  return sched.preempt_signal.load(std::memory_order_relaxed) != 0;  // fixed while running
-}
-
 os::thread_activity look_at(M* v) noexcept {
   v->seen.eye.open(v->tid.load(std::memory_order_relaxed));  // written before it ever had a P
   return v->seen.eye.look();
@@ -121,7 +117,7 @@ const char* install_preemption(int wanted) noexcept {
 }
 
 void stop_by_signal(M* v, std::int64_t now_ns) noexcept {
-  if (!may_signal()) return;
+  if (!can_signal()) return;
   if (v->is_signalled.exchange(true, std::memory_order_acq_rel)) {
     if (now_ns - v->seen.signalled_ns < kAnswerNs) return;
     sched.nunanswered.fetch_add(1, std::memory_order_relaxed);  // only counted
@@ -155,7 +151,7 @@ bool look_after_lost(std::int64_t now_ns) noexcept {
 }
 
 bool end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
-  if (!may_signal() || !may_hold_another_thread()) return false;
+  if (!can_signal() || !may_hold_another_thread()) return false;
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
   if (v == nullptr) return false;
   const bool is_asleep = look_at(v) == os::thread_activity::asleep;

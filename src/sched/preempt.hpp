@@ -15,6 +15,11 @@ namespace weft::sched {
 // How long a goroutine may compute without a P.
 inline constexpr std::int64_t kComputeWithoutPNs = 200'000;
 
+// False: goroutines are only asked.
+inline bool can_signal() noexcept {
+  return sched.preempt_signal.load(std::memory_order_relaxed) != 0;  // fixed while running
+}
+
 // Installs the handler and sets sched.preempt_signal. `wanted`: a signal's number, 0: the default.
 // Returns null, or why there is no such signal; then goroutines are only asked, never stopped.
 const char* install_preemption(int wanted) noexcept;

@@ -328,7 +328,7 @@ bool stop_m(M* mp) noexcept {
     may_borrow = is_borrowing_worth_it(mp);
     if (may_borrow && borrow(mp)) return true;
     if (may_borrow && std::exchange(mp->is_timer_due, false))
-      fire_all_timers(mp);     // they are urgent now
+      fire_all_timers();       // they are urgent now
     may_borrow = !may_borrow;  // it tried in vain: not again at once
   }
 }

@@ -18,15 +18,13 @@ namespace {
 constexpr std::int64_t kSoonNs = 2 * kSysmonNapNs;
 constexpr std::size_t kBatch = 32;
 
-bool fire_due(rt::timer_heap& heap, std::int64_t now_ns) noexcept {
+void fire_due(rt::timer_heap& heap, std::int64_t now_ns) noexcept {
   rt::timer_heap::due batch[kBatch];
-  bool any = false;
-  while (const std::size_t n = heap.pop_due(now_ns, batch)) {
+  std::size_t n;
+  do {
+    n = heap.pop_due(now_ns, batch);
     for (std::size_t i = 0; i < n; ++i) batch[i].run();
-    any = true;
-    if (n < kBatch) break;
-  }
-  return any;
+  } while (n == kBatch);
 }
 
 std::int64_t read_clock() noexcept {
@@ -65,7 +63,7 @@ std::int64_t earliest_timer() noexcept {
   return earliest;
 }
 
-void fire_own_timers(M*, P* pp) noexcept {
+void fire_own_timers(P* pp) noexcept {
   const std::int64_t next = pp->timers.next_when();
   if (next > sched.coarse_ns.load(std::memory_order_relaxed) + kSoonNs)
     return;  // may be old, see above
@@ -73,21 +71,17 @@ void fire_own_timers(M*, P* pp) noexcept {
   if (next <= now_ns) fire_due(pp->timers, now_ns);
 }
 
-bool fire_all_timers(M*) noexcept {
+void fire_all_timers() noexcept {
   const std::int64_t now_ns = read_clock();
-  bool any = false;
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (p_at(i)->timers.next_when() <= now_ns) any |= fire_due(p_at(i)->timers, now_ns);
-  }
-  return any;
+  for (std::uint32_t i = 0; i < n; ++i) fire_due(p_at(i)->timers, now_ns);
 }
 
 void ready_by_timer(G* gp) noexcept {
   M* const mp = current_m();
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
   claim_waiting(gp);
-  if (mp->proc() == nullptr || mp->is_borrowing.load(std::memory_order_relaxed)) {
+  if (mp->proc() == nullptr || mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
     locked l;
     put_urgent_locked(gp);
   } else if (sched.is_migrating.load(std::memory_order_relaxed)) {  // fixed at start

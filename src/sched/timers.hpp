@@ -29,10 +29,10 @@ bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept;
 std::int64_t earliest_timer() noexcept;
 
 // Fires what is due in pp's heap. Reads the clock only if something may be.
-void fire_own_timers(M* mp, P* pp) noexcept;
+void fire_own_timers(P* pp) noexcept;
 
-// Fires what is due in any heap. True: something was.
-bool fire_all_timers(M* mp) noexcept;
+// Fires what is due in any heap.
+void fire_all_timers() noexcept;
 
 // What a timer's fire function calls to wake a goroutine: it runs soon, those that were due first first.
 void ready_by_timer(G* gp) noexcept;

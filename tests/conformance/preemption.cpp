@@ -174,6 +174,30 @@ TEST(no_preempt, does_nothing_on_a_plain_thread) {
   SUCCEED();
 }
 
+// --- the signal ---
+
+TEST(preempt_signal_option, one_that_cannot_be_used_is_refused_by_name) {
+  for (const int number : {SIGKILL, SIGSEGV, 4711, -1}) {
+    try {
+      weft::run({.preempt_signal = number}, [] { ADD_FAILURE() << "it ran"; });
+      ADD_FAILURE() << "signal " << number << " was taken";
+    } catch (const std::invalid_argument& e) {
+      EXPECT_NE(std::string(e.what()).find("signal " + std::to_string(number)), std::string::npos)
+          << e.what();
+    }
+  }
+  EXPECT_EQ(weft::run([] { return 7; }), 7) << "a refusal must leave nothing behind";
+}
+
+TEST(preempt_signal_option, another_signal_stops_goroutines_too) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  weft::test::run_with({.max_procs = 1, .preempt_signal = SIGUSR2}, [] {
+    hogs busy(3);
+    EXPECT_TRUE(eventually([&] { return busy.running() == 3; }));
+    EXPECT_GT(weft::stats().signals_sent, 0u);
+  });
+}
+
 // --- asleep without telling ---
 
 class pipe_pair {
