@@ -39,6 +39,7 @@ struct alignas(64) P {
   std::atomic<std::uint32_t> syscalltick{0};  // blocking() calls begun
   std::uint32_t direct_budget = 0;   // direct switches left before the scheduler must look round
   std::uint32_t counted_budget = 0;  // what it was when the direct switches were last added up
+  std::uint32_t lent_budget = 0;     // L: what direct_budget was when it was lent, if it is
   G* picked = nullptr;               // taken from a queue already, and to be run next
   std::int32_t defer_trust = 0;      // how well deferring wake-ups has worked here (sched/wake.hpp)
   std::atomic<std::uint32_t> deferral{

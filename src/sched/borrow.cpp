@@ -41,6 +41,7 @@ bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
   pp->lender = kind == victim::computing ? v : nullptr;
   attach_locked(pp, mp);
   mp->waits = rt::m_wait::none;
+  if (kind == victim::computing) mark_borrowed_locked(mp);
   return true;
 }
 
@@ -61,9 +62,6 @@ bool borrow_of_kind(M* mp, victim kind) noexcept {
       sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);  // only counted
       return true;
     }
-    count_direct(pp);
-    pp->counted_budget = pp->direct_budget = 0;  // every switch through g0, which gives it back
-    mp->is_borrowing.store(true, std::memory_order_relaxed);  // our own
     sched.nborrowed.fetch_add(1, std::memory_order_relaxed);  // only counted
     return true;
   }
@@ -71,6 +69,21 @@ bool borrow_of_kind(M* mp, victim kind) noexcept {
 }
 
 }  // namespace
+
+// Every switch leads through g0, which gives it back. What was left of the budget is kept: a P that is lent every millisecond would
+// otherwise turn to the global queue first each time, and its own queue would wait for ever.
+void mark_borrowed_locked(M* mp) noexcept {
+  P* const pp = mp->proc();
+  count_direct(pp);
+  pp->lent_budget = std::exchange(pp->direct_budget, 0);
+  pp->counted_budget = 0;
+  mp->is_borrowing.store(true, std::memory_order_relaxed);  // our own
+}
+
+void end_loan_locked(P* pp) noexcept {
+  if (pp->lent_budget != 0)
+    pp->counted_budget = pp->direct_budget = std::exchange(pp->lent_budget, 0);
+}
 
 bool borrow(M* mp) noexcept {
   // Without the signal nobody could stop the lender should we not give it back soon: two would run on one P.
@@ -83,8 +96,10 @@ bool give_back(M* mp) noexcept {
   P* const pp = mp->proc();
   locked l;
   M* const lender = std::exchange(pp->lender, nullptr);
-  if (sched.is_stopping.load(std::memory_order_relaxed) || !is_still_out_locked(lender, pp))
+  if (sched.is_stopping.load(std::memory_order_relaxed) || !is_still_out_locked(lender, pp)) {
+    end_loan_locked(pp);
     return false;
+  }
   release_p(mp);
   attach_locked(pp, lender);
   return true;

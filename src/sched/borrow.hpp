@@ -21,6 +21,11 @@ bool borrow(M* mp) noexcept;
 // mp keeps it as its own.
 bool give_back(M* mp) noexcept;
 
+// mp, which has just been given its P, holds it on loan.
+void mark_borrowed_locked(M* mp) noexcept;
+// pp is no longer on loan.
+void end_loan_locked(P* pp) noexcept;
+
 // An M that will borrow for what is urgent, to be woken after L is released, or null.
 M* wake_borrower_locked() noexcept;
 

@@ -59,8 +59,9 @@ P* take_idle_spinning_locked() noexcept {
 void attach_locked(P* pp, M* mp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
   unlist_lost_locked(mp);
-  // relaxed: our own, or that of one who is out or asleep; borrow() and the next line of a hand-over set it afterwards
+  // relaxed: our own, or that of one who is out or asleep
   mp->is_borrowing.store(false, std::memory_order_relaxed);
+  end_loan_locked(pp);
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");  // ours to give
   pp->m.store(mp, std::memory_order_release);  // requesters go from the P to its M
   pp->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
@@ -295,7 +296,7 @@ bool sleep_until_given_p(M* mp) noexcept {
     if (mp->is_doomed) return false;
     if (P* const pp = std::exchange(mp->nextp, nullptr)) {
       attach_locked(pp, mp);
-      mp->is_borrowing.store(std::exchange(mp->is_nextp_lent, false), std::memory_order_relaxed);
+      if (std::exchange(mp->is_nextp_lent, false)) mark_borrowed_locked(mp);
       return true;
     }
   }

@@ -129,6 +129,18 @@ TEST_FOR_PROCS(preemption, a_sleeper_wakes_while_all_compute) {
   EXPECT_GT(weft::stats().borrows, before) << "it had to wait until somebody's slice was over";
 }
 
+// Each wake-up borrows a P from a loop and gives it back. The P goes on where it was: in its own queue, not at the global one.
+TEST_FOR_PROCS(preemption, loops_in_the_queue_have_their_turn_beside_a_frequent_sleeper) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  const unsigned n = 4 * weft::max_procs();
+  const auto before = weft::stats().preemptions;
+  hogs busy(n);
+  while (busy.running() < n) {
+    weft::sleep_for(1ms);
+    ASSERT_LE(weft::stats().preemptions - before, 3 * n) << "the same ones get every turn";
+  }
+}
+
 TEST_FOR_PROCS(preemption, a_goroutine_woken_by_a_plain_thread_borrows_a_processor) {
   WEFT_SKIP_UNLESS_PREEMPTIBLE();
   hogs busy(weft::max_procs() + 1);
