@@ -1,7 +1,7 @@
 """catalogue: which workloads there are, how big, what is read from them and what weft must reach.
 
 The one place to change for a new workload or target. A figure is a number in the JSON line that a
-contestant prints; smaller is better for all of them.
+contestant prints; smaller is better, unless its target says `at_least`.
 """
 
 from dataclasses import dataclass
@@ -9,19 +9,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """At most `limit`: times Go's figure when `of_go`, else in the figure's own unit."""
+    """At most (or at least) `limit`: times the figure of contestant `of`, else in the figure's own unit."""
 
     limit: float
-    of_go: bool = False
+    of: str = ""
+    at_least: bool = False
 
-    def __str__(self):
-        return f"<= {self.limit:.2f} of Go" if self.of_go else f"<= {self.limit:,.0f}"
+    def text(self, titles):
+        sign = ">=" if self.at_least else "<="
+        return f"{sign} {self.limit:.2f} of {titles[self.of]}" if self.of else f"{sign} {self.limit:,.10g}"
 
-    def is_met(self, weft, go):
-        """True or False, or None when Go's figure is needed and missing."""
-        if weft is None or (self.of_go and not go):
+    def is_met(self, medians):
+        """True or False, or None when a figure is missing. `medians`: {contestant: figure}"""
+        weft, other = medians.get("weft"), medians.get(self.of) if self.of else 1
+        if weft is None or not other:
             return None
-        return weft <= self.limit * (go if self.of_go else 1)
+        return weft >= self.limit * other if self.at_least else weft <= self.limit * other
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Workload:
     max_rounds: int = 1000
     seconds: float = 0  # how long it lasts, for those that are told
     quick_seconds: float = 0
+    without: dict = None  # {contestant: why it does not take part}
+    is_counted: bool = False  # by callgrind, not by the clock: see instructions.py
 
     def n_for(self, contestant, quick):
         n = self.quick_n if quick else self.n
@@ -64,6 +69,11 @@ class Workload:
         return words
 
 
+# The figures of what computes, and of what the calls that block reach, in hundredths.
+def _percent(key, title, limit):
+    return Figure(key, title, "%", {0: Target(limit, at_least=True)} if limit else {})
+
+
 _GUARDED = {"boost": (20_000, "a guard page splits a mapping in two, and the kernel limits their number")}
 
 
@@ -71,20 +81,25 @@ def _time_per(what, targets):
     return (Figure("ns_per_op", f"time per {what}", "ns", targets),)
 
 
+_NAPS = (
+    _percent("calls_percent", "naps, of the ideal", 90),
+    _percent("compute_percent", "the loops reach, of what plain threads reach", 85),
+)
+
 WORKLOADS = (
     Workload(
         "yield",
         "two goroutines per processor yield to one another n times each",
         n=2_000_000,
         quick_n=200_000,
-        figures=_time_per("yield", {0: Target(0.12, of_go=True)}),
+        figures=_time_per("yield", {0: Target(0.12, of="go")}),
     ),
     Workload(
         "spawn_join",
         "start a goroutine and wait for its end n times, one such loop per processor",
         n=1_000_000,
         quick_n=100_000,
-        figures=_time_per("goroutine", {1: Target(0.35, of_go=True), 0: Target(0.45, of_go=True)}),
+        figures=_time_per("goroutine", {1: Target(0.35, of="go"), 0: Target(0.45, of="go")}),
     ),
     Workload(
         "spawn_storm",
@@ -100,7 +115,7 @@ WORKLOADS = (
         quick_n=100_000,
         figures=(
             Figure("bytes_per_item", "memory each", "bytes", {0: Target(4_900)}, digits=0),
-            Figure("us_each", "time to create each", "us", {0: Target(2.0, of_go=True)}, digits=2),
+            Figure("us_each", "time to create each", "us", {0: Target(2.0, of="go")}, digits=2),
         ),
         limits=_GUARDED,
     ),
@@ -124,6 +139,105 @@ WORKLOADS = (
         max_rounds=3,
         seconds=10,
         quick_seconds=2,
+    ),
+    Workload(
+        "lateness",
+        "a goroutine sleeps 1 ms in a loop while n tight loops run",
+        n=4,
+        quick_n=4,
+        figures=(
+            Figure("p50_us", "woken too late by, median", "us", {0: Target(100)}),
+            Figure("p99_us", "woken too late by, 99th of 100", "us", {0: Target(4_000)}, digits=0),
+            _percent("loops_percent", "the loops reach, of what plain threads reach", 95),
+        ),
+        procs=(2,),
+        max_rounds=3,
+        seconds=2.5,
+        quick_seconds=1,
+    ),
+    Workload(
+        "naps",
+        "n goroutines block in nanosleep for 10 ms again and again, untold, while one per processor computes",
+        n=64,
+        quick_n=64,
+        figures=_NAPS,
+        procs=(2,),
+        max_rounds=3,
+        seconds=2,
+        quick_seconds=1,
+    ),
+    Workload(
+        "naps_blocking",
+        "the same with weft::blocking() around the call",
+        n=64,
+        quick_n=64,
+        figures=_NAPS,
+        procs=(2,),
+        max_rounds=3,
+        seconds=2,
+        quick_seconds=1,
+    ),
+    Workload(
+        "stop_world",
+        "stop the world n times (by changing max_procs) while tight loops run on every processor",
+        n=500,
+        quick_n=100,
+        figures=(
+            Figure("p50_us", "time of the call, median", "us", {}),
+            Figure("p99_us", "time of the call, 99th of 100", "us", {}),
+        ),
+        procs=(2,),
+        max_rounds=3,
+        seconds=3,
+        quick_seconds=1,
+        without={"boost": "its threads cannot be stopped"},
+    ),
+    Workload(
+        "checkpoint",
+        "a preemption point n times on each processor, nobody asking",
+        n=50_000_000,
+        quick_n=5_000_000,
+        figures=_time_per("call", {0: Target(2)}),
+        without={"go": "it needs none", "boost": "it has none"},
+    ),
+    Workload(
+        "sleep",
+        "n goroutines sleep 1 ms in a loop",
+        n=1_000,
+        quick_n=1_000,
+        figures=(Figure("ns_per_op", "processor time per sleep", "ns", {}, digits=0),),
+        max_rounds=3,
+        seconds=1,
+        quick_seconds=0.5,
+    ),
+    Workload(
+        "timers",
+        "n goroutines are parked, then sleep for some seconds, all at once",
+        n=1_000_000,
+        quick_n=100_000,
+        figures=(
+            Figure("us_each", "time to arm each", "us", {}, digits=2),
+            Figure("cpu_us_each", "processor time each, until it has woken", "us", {}, digits=2),
+            Figure("bytes_per_item", "memory each", "bytes", {}, digits=0),
+        ),
+        procs=(2,),
+        limits=_GUARDED,
+        max_rounds=3,
+        seconds=2.5,
+        quick_seconds=2,
+    ),
+    Workload(
+        "instructions",
+        "instructions of one operation, counted, against a weft without preemption",
+        n=40_000,
+        quick_n=10_000,
+        figures=tuple(
+            Figure(f"{load}_instructions", load, "instructions", {0: Target(1.03, of="unpreempted")})
+            for load in ("yield", "spawn_join")
+        ),
+        procs=(1,),
+        max_rounds=1,
+        is_counted=True,
     ),
 )
 

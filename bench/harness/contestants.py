@@ -86,6 +86,14 @@ def build_weft():
     return Contestant("weft", "weft", BUILD / "bench" / "bench_workloads")
 
 
+def build_without(name):
+    """weft once more, with preemption compiled out: only for counting what that costs."""
+    _configure()
+    target = "bench_" + TITLES[name].replace(" ", "_")
+    _call(["cmake", "--build", BUILD, "--target", target], quietly=True, cwd=ROOT)
+    return Contestant(name, TITLES[name], BUILD / "bench" / target)
+
+
 def build_boost():
     _configure()
     known = subprocess.run(
@@ -133,7 +141,8 @@ def build_go():
 
 
 BUILDERS = {"weft": build_weft, "go": build_go, "boost": build_boost}
-TITLES = {"weft": "weft", "go": "Go", "boost": "Boost.Fiber"}
+TITLES = {"weft": "weft", "go": "Go", "boost": "Boost.Fiber",
+          "unpreempted": "without preemption", "unbracketed": "without bracket"}  # fmt: skip
 
 
 def given(name, program):

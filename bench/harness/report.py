@@ -7,6 +7,8 @@ two such figures says little.
 
 from statistics import median
 
+from harness.contestants import TITLES
+
 NOISY = 0.25  # of the median, between the lower and the upper quartile
 
 
@@ -34,14 +36,22 @@ def _number(value, digits):
 
 
 def _ratio(a, b):
-    return "-" if a is None or not b else f"{a / b:.2f}"
+    if a is None or not b:
+        return "-"
+    return f"{a / b:.2f}" if a / b >= 0.1 else f"{a / b:.1g}"
 
 
-def _verdict(target, weft, go):
+def _verdict(target, medians, titles):
     if target is None:
         return "", ""
-    met = target.is_met(weft, go)
-    return str(target), {True: "yes", False: "NO", None: "-"}[met]
+    return target.text(titles), {True: "yes", False: "NO", None: "-"}[target.is_met(medians)]
+
+
+def _cell(samples, results, digits):
+    """A median; `starves` when the program said that it has none for that reason."""
+    if samples.median is None and any(r.get("starves") for r in results):
+        return "starves"
+    return ("~" if samples.is_noisy() else "") + _number(samples.median, digits)
 
 
 def figure_rows(figure, by_procs, contestants):
@@ -51,11 +61,10 @@ def figure_rows(figure, by_procs, contestants):
         medians = {name: s.median for name, s in spreads.items()}
         row = [str(procs)]
         for c in contestants:
-            mark = "~" if spreads[c.name].is_noisy() else ""
-            row.append(mark + _number(medians[c.name], figure.digits))
+            row.append(_cell(spreads[c.name], by_contestant.get(c.name, []), figure.digits))
         weft = medians.get("weft")
         row += [_ratio(weft, medians.get(c.name)) for c in contestants if c.name != "weft"]
-        row += _verdict(figure.target(procs), weft, medians.get("go"))
+        row += _verdict(figure.target(procs), medians, TITLES)
         yield row
 
 
@@ -72,10 +81,12 @@ def _notes(workload, by_procs, contestants, quick):
         early = [r.get("started_early", 0) for b in by_procs.values() for r in b.get(c.name, [])]
         if early and median(early) > 0:
             yield f"{c.title}: {median(early):,.0f} of them ran before the measurement, and waited for it"
+    for name, reason in (workload.without or {}).items():
+        yield f"{TITLES[name]} takes no part: {reason}"
 
 
 def table(workload, by_procs, contestants, quick=False):
-    """The text for one workload."""
+    """The text for one workload; `contestants`: those that took part."""
     lines = [f"{workload.name}: {workload.title} ({workload.size(quick)})"]
     head = ["procs"] + [c.title for c in contestants]
     head += [f"weft/{c.title}" for c in contestants if c.name != "weft"] + ["target", "met"]
@@ -93,9 +104,8 @@ def verdicts(workload, by_procs):
             target = figure.target(procs)
             if target is None:
                 continue
-            weft = spread(by_contestant.get("weft", []), figure).median
-            go = spread(by_contestant.get("go", []), figure).median
-            yield f"{workload.name} ({figure.title}, {procs} procs)", target.is_met(weft, go)
+            medians = {name: spread(results, figure).median for name, results in by_contestant.items()}
+            yield f"{workload.name} ({figure.title}, {procs} procs)", target.is_met(medians)
 
 
 def summary(judged):
@@ -105,5 +115,5 @@ def summary(judged):
     if by_state[False]:
         words.append("MISSED: " + ", ".join(by_state[False]))
     if by_state[None]:
-        words.append(f"{len(by_state[None])} not judged, since weft's or Go's figure is missing")
+        words.append(f"{len(by_state[None])} not judged, since a figure is missing")
     return "; ".join(words)

@@ -25,6 +25,13 @@ constexpr entry kWorkloads[] = {
     {"parked", weft_bench::parked},
     {"queued", weft_bench::queued},
     {"idle", weft_bench::idle},
+    {"lateness", weft_bench::lateness},
+    {"naps", weft_bench::naps},
+    {"naps_blocking", weft_bench::naps_blocking},
+    {"stop_world", weft_bench::stop_world},
+    {"checkpoint", weft_bench::checkpoint},
+    {"sleep", weft_bench::sleep},
+    {"timers", weft_bench::timers},
 };
 
 weft_bench::request parse(int argc, char** argv) {

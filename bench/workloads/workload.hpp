@@ -16,7 +16,7 @@ struct request {
   std::string workload;
   unsigned procs;
   std::size_t n;
-  double seconds;  // only `idle` looks at it
+  double seconds;  // for workloads that last a given time
 };
 
 using clock = std::chrono::steady_clock;
@@ -44,5 +44,12 @@ std::string spawn_storm(const request& req);
 std::string parked(const request& req);
 std::string queued(const request& req);
 std::string idle(const request& req);
+std::string lateness(const request& req);
+std::string naps(const request& req);
+std::string naps_blocking(const request& req);
+std::string stop_world(const request& req);
+std::string checkpoint(const request& req);
+std::string sleep(const request& req);
+std::string timers(const request& req);
 
 }  // namespace weft_bench

@@ -14,6 +14,11 @@ inline constexpr std::uint32_t kGlobalEvery = 61;
 // Null: this thread is to end, and has no P. On g0.
 G* find_runnable(M* mp) noexcept;
 
+// A goroutine begins on pp with a fresh slice: sysmon measures it.
+[[gnu::always_inline]] inline void count_slice(P* pp) noexcept {
+  if constexpr (rt::kPreempts) base::add_by_owner(pp->schedtick, 1);
+}
+
 // From pp's own queue: the front, which inherits the time slice (schedtick stays), else the oldest of the ring.
 // by_yield: the running goroutine only makes room and will run on, which says nothing for deferring wake-ups.
 [[gnu::always_inline]] inline G* take_own(P* pp, bool by_yield = false) noexcept {
@@ -22,7 +27,7 @@ G* find_runnable(M* mp) noexcept;
     return gp;
   }
   G* const gp = pp->queue.pop(pp->is_alone);
-  if (gp != nullptr) base::add_by_owner(pp->schedtick, 1);
+  if (gp != nullptr) count_slice(pp);
   return gp;
 }
 

@@ -18,8 +18,17 @@ struct entry {
 };
 
 constexpr entry kWorkloads[] = {
-    {"yield", peer::yield},   {"spawn_join", peer::spawn_join}, {"spawn_storm", peer::spawn_storm},
-    {"parked", peer::parked}, {"queued", peer::queued},         {"idle", peer::idle},
+    {"yield", peer::yield},
+    {"spawn_join", peer::spawn_join},
+    {"spawn_storm", peer::spawn_storm},
+    {"parked", peer::parked},
+    {"queued", peer::queued},
+    {"idle", peer::idle},
+    {"lateness", peer::lateness},
+    {"naps", peer::naps},
+    {"naps_blocking", peer::naps},  // there is nothing to tell it
+    {"sleep", peer::sleep},
+    {"timers", peer::timers},
 };
 
 peer::request parse(int argc, char** argv) {

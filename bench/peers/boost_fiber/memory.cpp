@@ -4,41 +4,16 @@
 // caught too. Each guard splits a mapping in two, and the kernel allows some 65,000 of them: the
 // runner therefore asks for 20,000 fibers, not for a million.
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include <boost/fiber/all.hpp>
 
+#include "gate.hpp"
 #include "peer.hpp"
 
 namespace peer {
 
 namespace {
-
-// A door that is shut until it is opened, once.
-class gate {
- public:
-  void wait() {
-    std::unique_lock lock(mutex_);
-    opened_.wait(lock, [this] { return open_; });
-  }
-  void open() {
-    {
-      const std::lock_guard lock(mutex_);
-      open_ = true;
-    }
-    opened_.notify_all();
-  }
-
- private:
-  boost::fibers::mutex mutex_;
-  boost::fibers::condition_variable opened_;
-  bool open_ = false;
-};
-
-std::string bytes_per_item(std::int64_t bytes, std::size_t n) {
-  return member("bytes_per_item", static_cast<double>(bytes) / static_cast<double>(n));
-}
 
 // n fibers that wait at a gate.
 class crowd {

@@ -68,6 +68,10 @@ std::string member(const char* name, double value) {
   return text;
 }
 
+std::string bytes_per_item(std::int64_t bytes, std::size_t n) {
+  return member("bytes_per_item", static_cast<double>(bytes) / static_cast<double>(n));
+}
+
 std::string ns_per_op(double seconds, std::size_t ops) {
   return member("ns_per_op", seconds * 1e9 / static_cast<double>(ops));
 }

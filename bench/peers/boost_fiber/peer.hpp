@@ -19,7 +19,7 @@ struct request {
   std::string workload;
   unsigned procs;
   std::size_t n;
-  double seconds;  // only `idle` looks at it
+  double seconds;  // for workloads that last a given time
 };
 
 using clock = std::chrono::steady_clock;
@@ -45,8 +45,13 @@ std::string spawn_storm(const request& req);
 std::string parked(const request& req);
 std::string queued(const request& req);
 std::string idle(const request& req);
+std::string lateness(const request& req);
+std::string naps(const request& req);
+std::string sleep(const request& req);
+std::string timers(const request& req);
 
 std::string ns_per_op(double seconds, std::size_t ops);
+std::string bytes_per_item(std::int64_t bytes, std::size_t n);
 std::string member(const char* name, double value);
 
 }  // namespace peer

@@ -21,7 +21,7 @@ type request struct {
 	workload string
 	procs    int
 	n        int
-	duration time.Duration // only `idle` looks at it
+	duration time.Duration // for workloads that last a given time
 }
 
 // figures are the numbers of one run; encoding/json sorts the keys, the runner reads them by name.
@@ -34,6 +34,13 @@ var workloads = map[string]func(request) figures{
 	"parked":      parked,
 	"queued":      queued,
 	"idle":        idle,
+	"lateness":    lateness,
+	// Go tells its scheduler about every blocking call by itself, so both forms are one.
+	"naps":          naps,
+	"naps_blocking": naps,
+	"stop_world":    stopWorld,
+	"sleep":         sleep,
+	"timers":        timers,
 }
 
 func fail(format string, args ...any) {
