@@ -2,9 +2,11 @@
 //
 //   auto h = weft::spawn(parse, text);
 //   document d = h.join();               // waits; rethrows what parse() threw
+//   if (auto d = h.join_for(1s)) use(*d);   // std::optional: nothing after a second, and it runs on
 //   auto [a, b] = weft::await_all(weft::spawn(f), weft::spawn(g));
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -19,6 +21,7 @@
 #include <weft/detail/config.hpp>
 #include <weft/detail/unwind.hpp>
 #include <weft/error.hpp>
+#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 
@@ -111,6 +114,12 @@ struct join_runner {
 
 }  // namespace detail
 
+// What join_for() gives: nothing yet, or the result.
+template <class R>
+using maybe_joined = std::conditional_t<
+    std::is_void_v<R>, bool,
+    std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, std::optional<R>>>;
+
 // Move-only. Its destructor lets the goroutine run on without it.
 template <class R>
 class [[nodiscard]] join_handle {
@@ -138,11 +147,34 @@ class [[nodiscard]] join_handle {
     return mine->take();
   }
 
+  // The same, but waits no longer than that: std::optional of the result (void: bool; a reference: a pointer), empty if the goroutine
+  // had not ended. Then the handle is as before. An error is rethrown as by join(). A time that has passed: lets others run once, and looks.
+  template <class Rep, class Period>
+  WEFT_MAY_SWITCH maybe_joined<R> join_for(const std::chrono::duration<Rep, Period>& d) {
+    return wait_for(d) ? joined() : maybe_joined<R>{};
+  }
+  template <class Clock, class Duration>
+  WEFT_MAY_SWITCH maybe_joined<R> join_until(const std::chrono::time_point<Clock, Duration>& when) {
+    return wait_until(when) ? joined() : maybe_joined<R>{};
+  }
+
   // Waits for the end and leaves the result where it is.
   WEFT_MAY_SWITCH void wait() {
-    if (!state_)
-      throw std::logic_error("weft: join of a goroutine that was joined or detached before");
+    require_state();
     state_->done.wait();
+  }
+  // False: it had not ended by then.
+  template <class Rep, class Period>
+  [[nodiscard]] WEFT_MAY_SWITCH bool wait_for(const std::chrono::duration<Rep, Period>& d) {
+    require_state();
+    return state_->done.wait_until(detail::deadline_in(detail::to_ns(d)));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] WEFT_MAY_SWITCH bool wait_until(
+      const std::chrono::time_point<Clock, Duration>& when) {
+    require_state();
+    return detail::wait_until_on(
+        when, [this](std::int64_t deadline_ns) { return state_->done.wait_until(deadline_ns); });
   }
 
   bool joinable() const noexcept { return state_ != nullptr; }
@@ -152,6 +184,23 @@ class [[nodiscard]] join_handle {
   }
 
  private:
+  void require_state() const {
+    if (!state_)
+      throw std::logic_error("weft: join of a goroutine that was joined or detached before");
+  }
+
+  maybe_joined<R> joined() {
+    if constexpr (std::is_void_v<R>) {
+      join();
+      return true;
+    } else if constexpr (std::is_reference_v<R>) {
+      auto&& result = join();
+      return std::addressof(result);
+    } else {
+      return join();
+    }
+  }
+
   detail::join_state<R>* state_ = nullptr;
 };
 

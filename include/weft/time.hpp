@@ -108,6 +108,23 @@ WEFT_MAY_SWITCH void sleep_until_on(const std::chrono::time_point<Clock, Duratio
   }
 }
 
+// wait(deadline_ns) says whether what it waits for has come; until it has, or `when` has.
+template <class Clock, class Duration, class Wait>
+WEFT_MAY_SWITCH bool wait_until_on(const std::chrono::time_point<Clock, Duration>& when,
+                                   Wait&& wait) {
+  const std::int64_t end = to_ns(when.time_since_epoch());
+  if constexpr (std::is_same_v<Clock, clock>) {
+    return wait(end);
+  } else {
+    for (;;) {  // that clock may be set meanwhile
+      const std::int64_t now = to_ns<rounding::down>(Clock::now().time_since_epoch());
+      const std::int64_t left = end <= now ? 0 : saturating_muladd(now, -1, end);
+      if (wait(left == 0 ? kFirstNs : deadline_in(left))) return true;
+      if (left == 0) return false;
+    }
+  }
+}
+
 }  // namespace detail
 
 // Waits at least d. Zero, negative or not a number: lets others run once. Longer than weft::clock can tell (some 292 years, or

@@ -84,8 +84,10 @@ struct alignas(64) G {
   // Its last blocking() was long enough for its P to be taken: the next one gives it away at once.
   static constexpr std::uint8_t kBlocksLong = 2;
   static constexpr std::uint8_t kNoPreempt = 4;
+  // Of a plain thread's proxy, instead: nothing but its waker ends its wait.
+  static constexpr std::uint8_t kMayWaitForEver = 1;
 
-  // Both are a matter of speed only.
+  // The first two are a matter of speed only.
   bool has_manner(std::uint8_t which) const noexcept {
     return (manners.load(std::memory_order_relaxed) & which) != 0;
   }

@@ -1,23 +1,19 @@
-// timer_slab.hpp: the memory of timers that may be cancelled: type-stable, never given back, never from malloc.
+// timer_slab.hpp: the memory of timers that may be cancelled.
 //
 // A cancelled timer stays in its heap after its owner has gone, and a late cancel() may look at a node that somebody else uses by
 // now. Both are sound because a node here is a timer for ever, and its arming number (timer::seq) goes on counting over all its
 // users: a stale number matches nothing.
-//
-// One list under a lock; whoever uses timers often keeps a few (take and put are by the chain).
 #pragma once
 
 #include <cstdint>
 
+#include "rt/slab.hpp"
 #include "rt/timer.hpp"
 
 namespace weft::rt {
 
 // Idle nodes, linked through timer::link.
-struct timer_chain {
-  timer* first = nullptr;
-  std::uint32_t count = 0;
-};
+using timer_chain = slab_chain<timer>;
 
 // At most `want` idle nodes, fewer when there is no memory. fire, arg and release are null. Thread safe.
 timer_chain take_free_timers(std::uint32_t want) noexcept;

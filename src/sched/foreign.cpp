@@ -59,11 +59,21 @@ proxy_owner::~proxy_owner() {
   return proxy;
 }
 
-void park_foreign(publish_fn publish, void* arg, wait_reason why) noexcept {
+namespace {
+
+G* lie_down(wait_reason why, bool is_timed) noexcept {
   die_if_forked();
   G* const self = foreign_g();
   self->why = why;
+  self->set_manner(G::kMayWaitForEver, !is_timed);
   self->become(g_status::asleep);
+  return self;
+}
+
+}  // namespace
+
+void park_foreign(publish_fn publish, void* arg, wait_reason why) noexcept {
+  G* const self = lie_down(why, false);
   if (publish(self, arg)) {
     // After we can be found: until here the deadlock check must take this thread for one that may still wake somebody.
     sched.nforeign_waiting.fetch_add(1, std::memory_order_seq_cst);
@@ -75,10 +85,26 @@ void park_foreign(publish_fn publish, void* arg, wait_reason why) noexcept {
   self->why = wait_reason::none;
 }
 
+// One who looks at the clock goes on by itself and may then wake somebody: it does not count as waiting.
+void park_foreign_until(publish_fn publish, void* arg, std::int64_t deadline_ns,
+                        bool (*time_out)(void* arg), wait_reason why) noexcept {
+  G* const self = lie_down(why, true);
+  const bool waits = publish(self, arg);
+  const bool was_woken = waits && self->note().sleep(deadline_ns);
+  if (waits && !was_woken && !time_out(arg)) {
+    self->note().sleep();  // somebody came at the last moment and is about to wake us
+  } else if (!was_woken) {
+    self->become(g_status::running);
+  }
+  self->why = wait_reason::none;
+}
+
 void wake_foreign(G* proxy) noexcept {
   proxy->become(g_status::running);
-  sched.nforeign_waiting.fetch_sub(1,
-                                   std::memory_order_seq_cst);  // by the waker: awake from here on
+  if (proxy->has_manner(G::kMayWaitForEver)) {
+    // by the waker: awake from here on
+    sched.nforeign_waiting.fetch_sub(1, std::memory_order_seq_cst);
+  }
   proxy->note().wake();
 }
 

@@ -13,6 +13,9 @@ namespace weft::sched {
 G* foreign_g() noexcept;
 
 void park_foreign(publish_fn publish, void* arg, wait_reason why) noexcept;
+// The same, with a limit. When the time is over it asks time_out(arg): false means that somebody wakes it at this moment.
+void park_foreign_until(publish_fn publish, void* arg, std::int64_t deadline_ns,
+                        bool (*time_out)(void* arg), wait_reason why) noexcept;
 void wake_foreign(G* proxy) noexcept;
 
 }  // namespace weft::sched

@@ -35,7 +35,7 @@ std::int64_t read_clock() noexcept {
 
 }  // namespace
 
-bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
+std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
   rt::arm_result r{rt::arm_status::retired, 0};
   if (mp != nullptr) {
     r = mp->proc()->timers.arm(t, when_ns);
@@ -43,7 +43,7 @@ bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
     for (std::uint32_t i = 0; r.status == rt::arm_status::retired && p_at(i) != nullptr; ++i)
       r = p_at(i)->timers.arm(t, when_ns);
   }
-  if (!r.is_armed()) return false;
+  if (!r.is_armed()) return 0;
   // seq_cst: after next_when  [timer.no_lost_wake]
   if (r.status == rt::arm_status::earliest &&
       when_ns < sched.watch_until.load(std::memory_order_seq_cst)) {
@@ -53,7 +53,7 @@ bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
       ensure_watch();
     }
   }
-  return true;
+  return r.seq;
 }
 
 std::int64_t earliest_timer() noexcept {

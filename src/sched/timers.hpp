@@ -22,8 +22,9 @@ namespace weft::sched {
 
 using rt::kNever;
 
-// Arms an idle node in the heap of mp's P, or, from a plain thread (null), of any. mp is inside the runtime. False: no memory.
-bool arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept;
+// Arms an idle node in the heap of mp's P, or, from a plain thread (null), of any. mp is inside the runtime. Says which arming it is,
+// for cancel(); 0: no memory.
+std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept;
 
 // The earliest of all, too early at worst.
 std::int64_t earliest_timer() noexcept;

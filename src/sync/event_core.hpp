@@ -68,6 +68,13 @@ class event_core {
     return true;
   }
 
+  // Takes `mine`, which nobody else waits beside, off again. False: the setter has it in hand, and will wake its owner.
+  static bool withdraw_only(word& state, record* mine) noexcept {
+    auto seen = reinterpret_cast<std::uintptr_t>(mine);
+    // Nothing is handed over if it succeeds; failed: [event.set]
+    return state.compare_exchange_strong(seen, kUnset, std::memory_order_acquire);
+  }
+
   // Nobody will ever wait. True: it is set already. False: set() will find out; or somebody does wait (in a runtime that has ended,
   // or the handle would not be free), and then it is left as it is.
   static bool detach(word& state) noexcept {

@@ -71,6 +71,21 @@ TEST(event_core, whoever_of_detach_and_set_comes_second_is_told) {
   EXPECT_TRUE(core::detach(other)) << "the detacher frees";
 }
 
+TEST(event_core, whoever_waits_alone_can_withdraw_until_the_setter_has_it_in_hand) {
+  core::word state{core::kUnset};
+  int who = 1;
+  core::record r{&who, nullptr};
+  ASSERT_TRUE(core::push(state, &r));
+  EXPECT_TRUE(core::withdraw_only(state, &r));
+  EXPECT_EQ(state.load(), core::kUnset);
+  ASSERT_TRUE(core::push(state, &r));
+  int woken = 0;
+  core::set(state, [&](int*) { ++woken; });
+  EXPECT_FALSE(core::withdraw_only(state, &r));
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(state.load(), core::kSet);
+}
+
 TEST(event_core, detach_leaves_those_who_wait) {
   core::word state{core::kUnset};
   int who = 1;

@@ -27,7 +27,7 @@ bool go_to_bed(rt::G* gp, void* arg) {
   auto* const s = static_cast<sleeper*>(arg);
   s->node.fire = &wake_up;
   s->node.arg = gp;
-  if (!sched::arm_timer(sched::current_m(), &s->node, s->until_ns))
+  if (sched::arm_timer(sched::current_m(), &s->node, s->until_ns) == 0)
     sched::fatal("weft: out of memory for timers");
   return true;
 }

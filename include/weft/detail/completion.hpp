@@ -27,9 +27,15 @@ class WEFT_API completion {
     if (state_.load(std::memory_order_acquire) != kSet) wait_slow();
   }
 
+  // False: the time came first.
+  WEFT_MAY_SWITCH bool wait_until(std::int64_t deadline_ns) noexcept {
+    return state_.load(std::memory_order_acquire) == kSet || wait_until_slow(deadline_ns);
+  }
+
  private:
   static constexpr std::uintptr_t kSet = 1;
   void wait_slow() noexcept;
+  bool wait_until_slow(std::int64_t deadline_ns) noexcept;
 
   std::atomic<std::uintptr_t> state_{0};
 };

@@ -84,6 +84,7 @@ struct bound_call<F> {  // without arguments the callable itself: a lambda stays
   F function;
 
   template <class F2>
+    requires(!std::is_same_v<std::remove_cvref_t<F2>, bound_call>)
   explicit bound_call(F2&& f) : function(std::forward<F2>(f)) {}
 
   decltype(auto) operator()() { return std::invoke(std::move(function)); }

@@ -1,0 +1,34 @@
+// park_until.hpp: waiting for somebody, but not for ever.
+//
+// park() with a time limit. Whoever waits is known to its waker as a `waiter`, which lies in its frame; the waker calls end_wait() and does
+// not touch the waiter again. rt/timed_wait_word.hpp has the protocol.
+#pragma once
+
+#include "rt/timed_wait_word.hpp"
+#include "sched/park.hpp"
+
+namespace weft::sched {
+
+struct waiter {
+  G* gp = nullptr;
+  rt::timed_wait_word* timed = nullptr;  // null: only the waker ends the wait
+};
+
+// What to do with a waiter, all inside the bracket.
+struct wait_list {
+  // Enters it where the waker looks. False: no need to wait, and nothing was entered.
+  bool (*enter)(waiter* w, void* arg);
+  // Takes it out again. False: the waker has it in hand already, and will call end_wait().
+  bool (*withdraw)(waiter* w, void* arg);
+  void* arg;
+};
+
+// True: there was no need to wait, or the waker came. False: the time (weft's clock) was over first.
+// From user context, any thread.
+bool park_until(const wait_list& list, std::int64_t deadline_ns, wait_reason why,
+                const void* object) noexcept;
+
+// By the waker, as the last thing it does with w. Inside the bracket if the thread has an M (mp), else null.
+void end_wait(M* mp, waiter* w) noexcept;
+
+}  // namespace weft::sched
