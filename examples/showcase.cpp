@@ -120,11 +120,14 @@ void no_hostages() {
   constexpr int kRounds = 200;
   const unsigned before = weft::max_procs(2);
   std::atomic<bool> is_over{false};
-  std::array<std::atomic<std::uint64_t>, 4> turns{};
+  struct alignas(64) counter {  // a cache line each, or they would slow one another
+    std::atomic<std::uint64_t> n{0};
+  };
+  std::array<counter, 4> turns{};
   weft::wait_group busy;
   for (auto& mine : turns) {
     busy.go([&] {
-      while (!is_over) mine.fetch_add(1, std::memory_order_relaxed);  // a loop and nothing else
+      while (!is_over) mine.n.fetch_add(1, std::memory_order_relaxed);  // a loop and nothing else
     });
   }
   busy.go([&] {
@@ -140,15 +143,15 @@ void no_hostages() {
   busy.wait();
   std::sort(late_us.begin(), late_us.end());
   std::uint64_t most = 0;
-  for (const auto& each : turns) most = std::max(most, each.load());
+  for (const auto& each : turns) most = std::max(most, each.n.load());
   line("four endless loops and a thread asleep, on two processors");
   for (const auto& each : turns) {
-    line("loop  %9llu turns  %s", static_cast<unsigned long long>(each.load()),
-         std::string(static_cast<std::size_t>(40 * each.load() / most), '#').c_str());
+    line("loop  %9llu turns  %s", static_cast<unsigned long long>(each.n.load()),
+         std::string(static_cast<std::size_t>(40 * each.n.load() / most), '#').c_str());
   }
   line("beside them one goroutine slept 1 ms, %d times: median %.0f us late", kRounds,
        late_us[kRounds / 2]);
-  check(std::all_of(turns.begin(), turns.end(), [](const auto& each) { return each > 0; }),
+  check(std::all_of(turns.begin(), turns.end(), [](const auto& each) { return each.n > 0; }),
         "every loop had its turn");
   weft::max_procs(before);
 }
@@ -202,14 +205,16 @@ void a_million_queued() {
   weft::wait_group done;
   const double before = memory_bytes();
   const stopwatch watch;
+  double each = 0;
+  std::size_t nalive = 0;
   {
     const weft::no_preempt guard;  // on purpose: the only processor stays here, and nobody begins
     std::thread([&] {
       for (int i = 0; i < kMillion; ++i) done.go([] {});
     }).join();
+    each = (memory_bytes() - before) / kMillion;
+    nalive = weft::num_goroutines();
   }
-  const double each = (memory_bytes() - before) / kMillion;
-  const std::size_t nalive = weft::num_goroutines();
   line("%d started by a plain thread in %.0f ms", kMillion, watch.ms());
   line("%zu alive, %.0f bytes each", nalive, each);
   weft::max_procs(before_procs);

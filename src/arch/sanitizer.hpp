@@ -35,6 +35,8 @@ namespace weft::arch {
 
 #if defined(WEFT_ASAN) || defined(WEFT_TSAN)
 
+inline constexpr bool kWantsThreadStack = true;  // adopt_thread() uses the bounds
+
 // What the sanitizers know of one stack.
 struct fiber {
   void* fake_stack = nullptr;
@@ -84,6 +86,8 @@ inline void destroy_fiber([[maybe_unused]] fiber& f) noexcept {
 }
 
 #else
+
+inline constexpr bool kWantsThreadStack = false;
 
 struct fiber {};
 inline void adopt_thread(fiber&, const void*, std::size_t) noexcept {}

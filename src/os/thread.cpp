@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 namespace weft::os {
 
@@ -20,14 +19,9 @@ constexpr std::size_t kThreadStack = 512 * 1024;
 
 pthread_t native(const thread& t) noexcept { return static_cast<pthread_t>(t.handle); }
 
-struct start_info {
-  void (*body)(void*);
-  void* arg;
-};
-
 }  // namespace
 
-thread_result start_thread(const char* name, void (*body)(void*), void* arg) noexcept {
+thread_result start_thread(const char* name, void* (*body)(void*), void* arg) noexcept {
   // The new thread inherits a mask that blocks everything: no handler runs on it before it is ready.
   sigset_t all, before;
   sigfillset(&all);
@@ -37,21 +31,10 @@ thread_result start_thread(const char* name, void (*body)(void*), void* arg) noe
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kThreadStack);
 
-  auto* info = new (std::nothrow) start_info{body, arg};
   pthread_t handle{};
-  int error = info ? 0 : ENOMEM;
-  if (info) {
-    auto* const run = +[](void* p) -> void* {
-      const start_info start = *static_cast<start_info*>(p);
-      delete static_cast<start_info*>(p);
-      start.body(start.arg);
-      return nullptr;
-    };
-    error = pthread_create(&handle, &attributes, run, info);
-    // EINVAL: this program has so much static TLS that it does not fit
-    if (error == EINVAL) error = pthread_create(&handle, nullptr, run, info);
-    if (error != 0) delete info;
-  }
+  int error = pthread_create(&handle, &attributes, body, arg);
+  // EINVAL: this program has so much static TLS that it does not fit
+  if (error == EINVAL) error = pthread_create(&handle, nullptr, body, arg);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return {{}, error};

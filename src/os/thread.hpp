@@ -19,8 +19,18 @@ struct thread_result {
   int error = 0;  // errno value; 0: made
 };
 
-// Starts body(arg) on a thread with all signals blocked and the given name (at most 15 characters are seen).
-thread_result start_thread(const char* name, void (*body)(void*), void* arg) noexcept;
+// Starts body(arg) on a thread with all signals blocked and the given name (at most 15 characters are seen). pthread_create's kind of
+// function, so that nothing need be allocated here and freed there: the first free() on a thread makes malloc an arena of 64 MiB for it.
+thread_result start_thread(const char* name, void* (*body)(void*), void* arg) noexcept;
+
+template <void (*Body)(void*)>
+thread_result start_thread(const char* name, void* arg) noexcept {
+  const auto body = [](void* p) -> void* {
+    Body(p);
+    return nullptr;
+  };
+  return start_thread(name, body, arg);
+}
 
 void join_thread(thread& t) noexcept;
 void detach_thread(thread& t) noexcept;

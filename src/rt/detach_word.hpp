@@ -34,6 +34,15 @@
 
 namespace weft::rt {
 
+// For bench/ only, which builds weft twice more to count what preemption costs; nothing is promised of these builds.
+//   1  no preemption: nothing is taken from a goroutine that computes, or sleeps without telling; blocking() and stops work as ever
+//   2  no bracket either: an M counts as inside the runtime all the time, so that nobody can take its P, whatever it does
+#ifndef WEFT_WITHOUT_PREEMPTION
+#define WEFT_WITHOUT_PREEMPTION 0
+#endif
+inline constexpr bool kPreempts = WEFT_WITHOUT_PREEMPTION < 1;
+inline constexpr bool kCanLoseP = WEFT_WITHOUT_PREEMPTION < 2;
+
 template <class A>
 class basic_detach_word {
  public:
@@ -47,12 +56,14 @@ class basic_detach_word {
   [[gnu::always_inline]] bool enter(bool fence) noexcept {
     if (fence) [[unlikely]] {
       inside_.store(1, std::memory_order_seq_cst);
-      return word_.load(std::memory_order_seq_cst) == kOwn;  // [detach.attach]
+    } else {
+      inside_.store(
+          1,
+          std::memory_order_relaxed);  // ordered before the load by the requester's heavy_barrier
     }
-    inside_.store(
-        1, std::memory_order_relaxed);  // ordered before the load by the requester's heavy_barrier
     base::compiler_barrier();
-    return word_.load(std::memory_order_acquire) == kOwn;  // [detach.attach]
+    return word_.load(std::memory_order_seq_cst) ==
+           kOwn;  // [detach.attach]; seq_cst for the fence, and free on x86
   }
 
   // M, after enter() said false. True: the P is ours; a request that stood was turned down and is owed a yield,
@@ -73,6 +84,7 @@ class basic_detach_word {
   // M, on the way out. True: somebody wants something; call take_attention() and see to it.
   // The flag is read after `inside` is cleared: a requester that saw us inside has set it before, or we are seen outside.
   bool leave() noexcept {
+    if constexpr (!kCanLoseP) return false;
     inside_.store(0, std::memory_order_release);  // [detach.leave]
     base::compiler_barrier();
     return attention_.load(std::memory_order_relaxed) != 0;  // only a flag

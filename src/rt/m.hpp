@@ -56,6 +56,7 @@ enum class m_wait : std::uint8_t {
 struct alignas(64) M {
   // --- every runtime call ---
   detach_word detach;
+  bool needs_fence = false;          // sched.needs_fence, where a compare reaches it
   std::atomic<P*> p{nullptr};        // changes only inside the runtime, or by attach
   std::atomic<G*> running{nullptr};  // the goroutine it runs (curg); null on g0
   G* lockedg = nullptr;              // lock_os_thread
@@ -70,6 +71,8 @@ struct alignas(64) M {
   bool is_orphan = false;       // L: doomed while it ran user code; nobody waits for its thread
   bool is_gone = false;         // L: the thread is at its end
   bool is_leaving = false;      // this thread ends when it is back on g0
+  bool is_on_credit = false;    // own: it came out of blocking() without a P
+  bool is_tuned = false;        // own: for watching
   bool was_slice_over = false;  // L: it lost its P since it had had its slice
   bool is_pinned = false;       // L: it waits inside the signal handler, on top of user code
   bool must_borrow = false;     // L: woken to run what is urgent, and no P was idle
@@ -98,12 +101,17 @@ struct alignas(64) M {
   // --- the signal (preempt.cpp) ---
   std::atomic<bool> is_signalled{false};  // one is under way; at most one
   std::uint8_t nspared = 0;  // own: times it was not stopped since it was in the C library
-  std::atomic<std::int64_t> computes_since_ns{
-      0};  // without a P; 0: not seen to. Sysmon's; 0 under L
+  std::atomic<std::int64_t> computes_since_cpu{
+      0};  // by its CPU clock, without a P; 0: not seen to. Sysmon's; 0 under L
   struct {
     os::thread_watch eye;
     std::int64_t signalled_ns = 0;
-  } seen;  // by sysmon, or whoever holds world_lock with sysmon gone
+    // By its CPU clock:
+    std::int64_t asleep_cpu = -1;  // when it was last seen asleep
+    std::int64_t burst = 0;        // how long it mostly computes between two sleeps; 0: unknown
+    std::int64_t off_cpu = -1;     // when it was last seen to wait for a CPU
+    std::uint8_t noff_cpu = 0;     // looks that found it so, and its clock advanced
+  } seen;                          // by sysmon, or whoever holds world_lock with sysmon gone
 
   [[no_unique_address]] arch::fiber fiber;
 
@@ -116,11 +124,15 @@ struct alignas(64) M {
     running.store(nullptr, std::memory_order_relaxed);
     lockedg = nullptr;
     commit = {};
-    is_doomed = is_orphan = is_gone = is_leaving = is_pinned = was_slice_over = false;
+    is_doomed = is_orphan = is_gone = is_leaving = is_pinned = is_on_credit = is_tuned =
+        was_slice_over = false;
     is_nextp_lent = must_borrow = owes_watch = is_timer_due = false;
     is_borrowing.store(false, std::memory_order_relaxed);
     is_signalled.store(false, std::memory_order_relaxed);
     nspared = 0;
+    seen.asleep_cpu = seen.off_cpu = -1;
+    seen.burst = 0;
+    seen.noff_cpu = 0;
     waits = m_wait::none;
     nextp = oldp = nullptr;
     thread = {};

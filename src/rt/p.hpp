@@ -56,6 +56,7 @@ struct alignas(64) P {
 
   base::list_link<P> idle_link;  // L
   bool wakes_spinning = false;   // L: waits for a new thread, which shall spin
+  bool was_theirs = false;       // L: handed to one that was stopped, before its own queue
   M* lender =
       nullptr;  // L: from whom it was taken for a while: a stop of the world, or to be borrowed
 

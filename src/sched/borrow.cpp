@@ -31,7 +31,7 @@ bool looks_like(const M* v, victim kind) noexcept {
 // pp was v's and is in our hands.
 bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
   locked l;
-  if (kind == victim::computing && is_still_out_locked(v, pp)) list_lost_locked(v);
+  if (kind == victim::computing && is_still_out_locked(v, pp)) list_lost_locked(v, false);
   if (sched.is_stopping.load(std::memory_order_relaxed)) {  // changes under L
     pp->lender = v;
     count_stopped_locked(pp);
@@ -88,14 +88,15 @@ void end_loan_locked(P* pp) noexcept {
 bool borrow(M* mp) noexcept {
   // Without the signal nobody could stop the lender should we not give it back soon: two would run on one P.
   return borrow_of_kind(mp, victim::blocked) ||
-         (can_signal() && borrow_of_kind(mp, victim::computing));
+         (rt::kPreempts && can_signal() && borrow_of_kind(mp, victim::computing));
 }
 
 bool give_back(M* mp) noexcept {
-  mp->is_borrowing.store(false, std::memory_order_relaxed);
+  mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own
   P* const pp = mp->proc();
   locked l;
   M* const lender = std::exchange(pp->lender, nullptr);
+  // relaxed: changes under L
   if (sched.is_stopping.load(std::memory_order_relaxed) || !is_still_out_locked(lender, pp)) {
     end_loan_locked(pp);
     return false;
@@ -128,7 +129,7 @@ void leave_p(M* mp) noexcept {
     locked l;
     if (!mp->is_doomed) {
       mp->detach.lose();
-      list_lost_locked(mp);
+      list_lost_locked(mp, true);  // it is about to sleep, as it says or as it always does
       return;
     }
   }

@@ -26,13 +26,21 @@ inline bool may_lose(const M* v, g_status wanted) noexcept {
   return gp != nullptr && gp->status() == wanted && gp->is_preemptible();
 }
 
-// v runs on without a P: sysmon looks after it. Under L.
-inline void list_lost_locked(M* v) noexcept {
-  v->computes_since_ns.store(0, std::memory_order_relaxed);  // only a time
-  if (!sched.mlost.contains(v)) sched.mlost.push_back(v);
+// v has lost its P and is outside the runtime: sysmon looks after it, at each look while it is awake. Under L.
+inline bool is_listed_locked(const M* v) noexcept {
+  return sched.lost_awake.contains(v) || sched.lost_asleep.contains(v);
 }
 inline void unlist_lost_locked(M* v) noexcept {
-  if (sched.mlost.contains(v)) sched.mlost.remove(v);
+  if (sched.lost_awake.contains(v)) {
+    sched.lost_awake.remove(v);
+  } else if (sched.lost_asleep.contains(v)) {
+    sched.lost_asleep.remove(v);
+  }
+}
+inline void list_lost_locked(M* v, bool is_asleep) noexcept {
+  v->computes_since_cpu.store(0, std::memory_order_relaxed);  // only a time
+  unlist_lost_locked(v);
+  (is_asleep ? sched.lost_asleep : sched.lost_awake).push_back(v);
 }
 
 // It has not come for a P yet, so it need not even know that it was without one. Under L.

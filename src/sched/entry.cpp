@@ -6,6 +6,10 @@
 //   it slept (blocking(), or found out by sysmon)   it was woken: it borrows a P, or is urgent
 //   it computed                                     it queues with those that are stopped; in front if its slice is not over
 //
+// On credit: one that slept and has just woken need not come by a P at once. It may compute for 0.2 ms without (preempt.hpp), go back to
+// sleep, and make calls that need none: yield(), checkpoint(), the begin and the end of blocking(). So a loop that sleeps in the kernel and
+// calls little else costs the others no processor at all. Sysmon ends the credit by seeing it compute.
+//
 // The same is done inside the signal handler (stop_here), which is nothing but an empty call into the runtime.
 #include "sched/entry.hpp"
 
@@ -34,13 +38,18 @@ bool take_p_locked(M* mp) noexcept {
   return true;
 }
 
-bool was_asleep(const G* gp) noexcept {
-  return gp->has_habit() || gp->status() == g_status::syscall;
+bool has_credit(const M* mp, const G* gp) noexcept {
+  return (gp->has_habit() || mp->is_on_credit) &&
+         mp->computes_since_cpu.load(std::memory_order_relaxed) == 0;  // sysmon has not seen it
+}
+
+bool was_asleep(const M* mp, const G* gp) noexcept {
+  return gp->has_habit() || gp->status() == g_status::syscall || has_credit(mp, gp);
 }
 
 // The goroutine goes into a queue, tied to this thread. Whoever finds it there gives us a P.
 void queue_self_locked(M* mp, G* gp) noexcept {
-  const bool is_urgent = was_asleep(gp);
+  const bool is_urgent = was_asleep(mp, gp);
   gp->bound_m = mp;
   gp->become(g_status::runnable);
   mp->waits = rt::m_wait::p;
@@ -61,7 +70,7 @@ entrance come_in(M* mp, G* gp) noexcept {
   unlist_lost_locked(mp);
   if (mp->is_doomed) return entrance::doomed;
   if (take_p_locked(mp)) return entrance::open;
-  if (was_asleep(gp) && !mp->is_pinned) {
+  if (was_asleep(mp, gp) && !mp->is_pinned) {
     mp->waits = rt::m_wait::borrow;
     return entrance::borrow;
   }
@@ -102,7 +111,41 @@ bool regain(M* mp) noexcept {
 void enter_slow(M* mp) noexcept {
   die_if_forked();
   if (!regain(mp)) abandon(mp);
+  mp->is_on_credit = false;
   if (mp->curg()->has_habit()) mp->detach.remind();  // so that it leaves its P on the way out
+}
+
+// Whoever is doomed has been asked for attention as well.
+bool stay_out(M* mp) noexcept {
+  die_if_forked();
+  if (!mp->detach.is_lost() || !has_credit(mp, mp->curg())) return false;
+  if (!mp->detach.leave()) return true;
+  mp->detach.enter(mp->needs_fence);
+  return false;
+}
+
+bool begin_on_credit(M* mp) noexcept {
+  if (mp->detach.enter(mp->needs_fence)) return false;
+  G* const gp = mp->curg();
+  const bool has = mp->detach.is_lost() && has_credit(mp, gp);
+  if (has) {
+    gp->become(g_status::syscall);
+    gp->resume.nblocking = 1;
+  }
+  mp->detach.leave();
+  return has;
+}
+
+bool end_on_credit(M* mp) noexcept {
+  G* const gp = mp->curg();
+  locked l;
+  // Then it has a P, or can have one at once; or it must end.
+  if (!mp->detach.is_lost() || mp->is_doomed || !sched.pidle.empty()) return false;
+  gp->resume.nblocking = 0;
+  gp->become(g_status::running);
+  mp->is_on_credit = true;
+  list_lost_locked(mp, false);
+  return true;
 }
 
 void leave_slow() noexcept {
@@ -134,6 +177,7 @@ void stop_here(M* mp) noexcept {
       mp->is_pinned = true;
     }
     regain(mp);  // or the runtime has ended: the code runs on, as an orphan, until it comes in
+    mp->is_on_credit = false;
     locked l;
     mp->is_pinned = false;
   }

@@ -49,8 +49,8 @@ G* take_from_others(M* mp) noexcept {
 bool drop_p(M* mp, G*& found) noexcept {
   P* const pp = mp->proc();
   locked l;
-  if (sched.is_stopping.load(std::memory_order_relaxed))
-    return false;  // give the P to the stopper instead
+  // relaxed: changes under L. Then the P is given to the stopper instead.
+  if (sched.is_stopping.load(std::memory_order_relaxed)) return false;
   if ((found = take_global_locked(pp, rt::run_queue::kCapacity / 2)) != nullptr) return false;
   if (!mp->is_spinning.load(std::memory_order_relaxed) &&
       sched.needs_spinning.load(std::memory_order_seq_cst)) {
@@ -79,10 +79,10 @@ G* look_round(M* mp) noexcept {
   P* const pp = mp->proc();
   if (G* const gp = take_picked(pp)) return gp;
   fire_own_timers(pp);
-  if (mp->detach.take_attention()) {
+  if (rt::kCanLoseP && mp->detach.take_attention()) {
     end_slice(pp);
     if (G* const gp = take_urgent()) {
-      base::add_by_owner(pp->schedtick, 1);  // a slice of its own
+      count_slice(pp);  // of its own
       return gp;
     }
   }
@@ -111,13 +111,14 @@ G* found(M* mp, G* gp) noexcept {
 }  // namespace
 
 G* find_runnable(M* mp) noexcept {
+  WEFT_CHECK(mp->proc() != nullptr, "looks for work without a P");
   for (;;) {
     if (sched.is_stopping.load(std::memory_order_acquire)) {
       if (!stop_for_world(mp)) return nullptr;
       continue;
     }
     if (std::exchange(mp->is_timer_due, false)) fire_all_timers();
-    if (mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
+    if (rt::kPreempts && mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
       if (G* const gp = look_while_borrowing(mp)) return found(mp, gp);
       if (mp->proc() == nullptr && !stop_m(mp)) return nullptr;
       continue;

@@ -51,7 +51,7 @@ void claim_waiting(G* gp) noexcept {
   std::uint32_t seen = static_cast<std::uint32_t>(g_status::waiting);
   while (!gp->status_word.compare_exchange_weak(
       seen, static_cast<std::uint32_t>(g_status::runnable), std::memory_order_acq_rel,
-      std::memory_order_relaxed)) {
+      std::memory_order_relaxed)) {  // failed: tried again
     WEFT_CHECK((seen & ~rt::kTrimming) == static_cast<std::uint32_t>(g_status::waiting),
                "woke a goroutine that does not wait");
     if (seen & rt::kTrimming) os::yield_cpu();
@@ -96,7 +96,7 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object, wa
   self->why = why;
   rt::g_cold& cold = self->cold();
   cold.waits_on = object;
-  cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);
+  cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);  // only a time
   cold.was_trimmed = false;
   mp->commit = {rt::departure::park, publish, arg, self};
   G* const next = how == way::direct ? next_after(mp, self) : nullptr;
@@ -113,6 +113,7 @@ void ready(M* mp, G* gp) noexcept {
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
   if (mp == nullptr) die_if_forked();
   claim_waiting(gp);
+  // relaxed: fixed before any thread was made
   if (mp != nullptr && !sched.is_migrating.load(std::memory_order_relaxed)) [[likely]] {
     P* const pp = mp->proc();
     wake_for_front(pp, put_next(pp, gp));
@@ -138,7 +139,7 @@ M* yield_borrowing(M* mp, G* self) noexcept {
 
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
 [[gnu::noinline]] M* yield_slow(M* mp, G* self) noexcept {
-  if (mp->is_borrowing.load(std::memory_order_relaxed))
+  if (rt::kPreempts && mp->is_borrowing.load(std::memory_order_relaxed))
     return yield_borrowing(mp, self);                                        // our own
   const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
   if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
@@ -154,7 +155,7 @@ M* yield_borrowing(M* mp, G* self) noexcept {
   G* next = self;
   if (!pp->queue.rotate(next)) return yield_slow(mp, self);
   self->become(g_status::runnable);
-  base::add_by_owner(pp->schedtick, 1);
+  count_slice(pp);
   --pp->direct_budget;
   if (!can_go_direct(pp, next)) [[unlikely]]
     return switch_to_g0(mp, self, false);
@@ -210,10 +211,11 @@ namespace weft::inline v1 {
 
 // Here and not among the others in self.cpp, so that all of the way from goroutine to goroutine is one function.
 void yield() noexcept {
-  if (rt::M* const mp = sched::enter()) {
-    sched::leave(sched::yield_inside(mp));
-  } else {
+  rt::M* const mp = sched::current_m();
+  if (mp == nullptr) [[unlikely]] {
     os::yield_cpu();
+  } else if (sched::enter_if_needed(mp)) [[likely]] {
+    sched::leave(sched::yield_inside(mp));
   }
 }
 

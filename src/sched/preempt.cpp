@@ -3,6 +3,8 @@
 // What runs in the handler takes no lock but L, which this thread cannot hold: it is outside the runtime.
 #include "sched/preempt.hpp"
 
+#include <algorithm>
+
 #include "os/library_ranges.hpp"
 #include "os/preempt_signal.hpp"
 #include "os/text.hpp"
@@ -17,14 +19,17 @@ namespace {
 
 constexpr std::int64_t kAnswerNs = 5 * os::kMillisecond;
 constexpr std::uint8_t kSpareTimes = 8;     // not stopped in the C library so many times
-constexpr std::uint32_t kLookAtOnce = 128;  // of those that are lost, at each look
+constexpr std::uint8_t kLooksOffCpu = 16;   // and then it is believed to compute
+constexpr std::uint32_t kAwakeAtOnce = 64;  // so many that are lost are looked at each time
+constexpr std::uint32_t kAsleepAtOnce = 8;  // they come in by themselves when they are awake
 
 void on_signal(const os::interrupted& at) {
   M* const mp = current_m();
   if (mp == nullptr) return;  // not one of ours
   // A stranger's may have swallowed ours, so the flag decides. acquire: with the exchange of the sender
   if (!mp->is_signalled.exchange(false, std::memory_order_acq_rel)) return;
-  if (at.was_call_cut_short) sched.ninterrupted.fetch_add(1, std::memory_order_relaxed);
+  if (at.was_call_cut_short)
+    sched.ninterrupted.fetch_add(1, std::memory_order_relaxed);  // only counted
   if (mp->detach.is_inside()) {
     mp->detach.ask_attention();
     return;
@@ -43,14 +48,37 @@ os::thread_activity look_at(M* v) noexcept {
   return v->seen.eye.look();
 }
 
-// A goroutine that is stopped holds a thread. Some are kept back, for those that are woken and for blocking calls.
-enum class room : std::uint8_t { enough, only_for_stopped, none };
+// v uses a CPU at this moment: its clock moves while we look. One that was woken in the kernel and waits for a CPU looks as if it
+// computed, but its call is not over yet: poll() and recv() would end with EINTR though their time is up.
+// Whoever shares our own CPU is never seen on it: one whose clock has moved from look to look is believed after a few.
+bool is_on_cpu(M* v) noexcept {
+  const std::int64_t before = v->seen.eye.cpu_ns();
+  if (look_at(v) != os::thread_activity::running) {
+    v->seen.noff_cpu = 0;
+    return false;
+  }
+  const std::int64_t after = v->seen.eye.cpu_ns();
+  const bool has_moved = after != v->seen.off_cpu;
+  v->seen.off_cpu = after;
+  if (after == before && !(has_moved && ++v->seen.noff_cpu >= kLooksOffCpu)) return false;
+  v->seen.noff_cpu = 0;
+  return true;
+}
 
-room room_for_another_locked() noexcept {
-  const std::uint32_t kept = sched.nprocs.load(std::memory_order_relaxed) + 2;  // a hint
-  const auto nidle = static_cast<std::uint32_t>(sched.midle.size());
-  if (sched.nm - nidle + kept < sched.set.max_threads) return room::enough;
-  return sched.stopped.empty() ? room::none : room::only_for_stopped;
+void saw_asleep(M* v) noexcept {
+  v->computes_since_cpu.store(0, std::memory_order_relaxed);  // only a time
+  v->seen.noff_cpu = 0;
+  const std::int64_t cpu = v->seen.eye.cpu_ns();
+  if (cpu == v->seen.asleep_cpu) return;  // the same sleep
+  const std::int64_t burst = v->seen.asleep_cpu < 0 ? 0 : cpu - v->seen.asleep_cpu;
+  v->seen.burst = std::max(burst, v->seen.burst - v->seen.burst / 8);
+  v->seen.asleep_cpu = cpu;
+}
+
+// It has computed about as long as it mostly does, and may be on its way into the kernel: a signal might meet it there.
+bool is_about_to_sleep(const M* v, std::int64_t cpu) noexcept {
+  const std::int64_t now = cpu - v->seen.asleep_cpu;
+  return now > v->seen.burst / 2 && now < 2 * v->seen.burst;
 }
 
 void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
@@ -60,16 +88,14 @@ void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
   os::write_all(os::kStderr, t.view());
 }
 
-// At the cap one that is stopped may take turns with another, since that needs no new thread.
+// At the cap one that is stopped may take turns with another, since that needs no new thread (hand_off).
 bool may_hold_another_thread() noexcept {
   std::size_t nstopped;
   {
     locked l;
-    const room left = room_for_another_locked();
-    if (left == room::enough) return true;
-    if (left == room::only_for_stopped && sched.nstopped_first == 0) sched.nstopped_first = 1;
+    if (!is_near_thread_cap_locked()) return true;
     nstopped = sched.stopped.size();
-    if (std::exchange(sched.was_cap_said, true)) return left == room::only_for_stopped;
+    if (std::exchange(sched.was_cap_said, true)) return nstopped != 0;
   }
   say_that_the_cap_is_reached(nstopped);  // L is free: stderr may be a pipe that nobody reads
   return nstopped != 0;
@@ -79,8 +105,7 @@ bool may_hold_another_thread() noexcept {
 bool reattach(M* v) noexcept {
   if (sched.npidle.load(std::memory_order_relaxed) == 0) return false;  // a hint
   locked l;
-  if (!sched.mlost.contains(v) || v->waits != rt::m_wait::none || !v->detach.is_lost())
-    return false;
+  if (!is_listed_locked(v) || v->waits != rt::m_wait::none || !v->detach.is_lost()) return false;
   P* const pp = take_idle_locked(v->proc());
   if (pp == nullptr) return false;
   attach_locked(pp, v);
@@ -92,16 +117,37 @@ bool look_after(M* v, std::int64_t now_ns) noexcept {
   G* const gp = v->curg();  // Gs are never unmapped
   if (gp == nullptr || gp->status() != g_status::running || !v->detach.is_lost()) return false;
   if (look_at(v) != os::thread_activity::running) {
-    v->computes_since_ns.store(0, std::memory_order_relaxed);  // only a time
+    saw_asleep(v);
     gp->set_manner(G::kHabit, true);
     return false;
   }
-  std::int64_t since_ns = v->computes_since_ns.load(std::memory_order_relaxed);  // only a time
-  if (since_ns == 0) v->computes_since_ns.store(since_ns = now_ns, std::memory_order_relaxed);
-  if (now_ns - since_ns < kComputeWithoutPNs) return true;
+  // By its own clock: one that waits for a CPU uses none.
+  const std::int64_t cpu_ns = v->seen.eye.cpu_ns();
+  std::int64_t since_ns = v->computes_since_cpu.load(std::memory_order_relaxed);  // only a time
+  if (since_ns == 0) v->computes_since_cpu.store(since_ns = cpu_ns, std::memory_order_relaxed);
+  if (cpu_ns - since_ns < kComputeWithoutPNs) return true;
   gp->set_manner(G::kHabit, false);
-  if (!reattach(v)) stop_by_signal(v, now_ns);
+  if (!reattach(v) && !is_about_to_sleep(v, cpu_ns)) stop_by_signal(v, now_ns);
   return true;
+}
+
+// The next ones of those in the list, round robin.
+std::uint32_t take_turns_locked(base::linked_list<M, &M::lost_link>& list, std::uint32_t most,
+                                M** out) noexcept {
+  const auto n = std::min(most, static_cast<std::uint32_t>(list.size()));
+  for (std::uint32_t i = 0; i < n; ++i) {
+    out[i] = list.pop_front();
+    list.push_back(out[i]);
+  }
+  return n;
+}
+
+// Into the other list, if it is still without a P.
+void move_locked(M* v, bool is_awake) noexcept {
+  auto& from = is_awake ? sched.lost_asleep : sched.lost_awake;
+  if (!from.contains(v)) return;
+  from.remove(v);
+  (is_awake ? sched.lost_awake : sched.lost_asleep).push_back(v);
 }
 
 }  // namespace
@@ -118,14 +164,15 @@ const char* install_preemption(int wanted) noexcept {
 
 void stop_by_signal(M* v, std::int64_t now_ns) noexcept {
   if (!can_signal()) return;
-  if (v->is_signalled.exchange(true, std::memory_order_acq_rel)) {
-    if (now_ns - v->seen.signalled_ns < kAnswerNs) return;
+  if (v->is_signalled.load(std::memory_order_relaxed) &&  // only sysmon sets it
+      now_ns - v->seen.signalled_ns < kAnswerNs)
+    return;
+  // The last look before it is sent: a thread in the kernel would have its call cut short.
+  if (!is_on_cpu(v)) return;
+  if (v->is_signalled.exchange(true, std::memory_order_acq_rel))
     sched.nunanswered.fetch_add(1, std::memory_order_relaxed);  // only counted
-  }
   v->seen.signalled_ns = now_ns;
-  // The last look before it is sent: a thread asleep in the kernel would have its call cut short.
-  if (look_at(v) != os::thread_activity::running ||
-      !os::send_preempt_signal(os::process_id(), v->tid.load(std::memory_order_relaxed),
+  if (!os::send_preempt_signal(os::process_id(), v->tid.load(std::memory_order_relaxed),
                                sched.preempt_signal.load(std::memory_order_relaxed),
                                reinterpret_cast<std::uintptr_t>(&sched))) {
     v->is_signalled.store(false, std::memory_order_relaxed);
@@ -135,18 +182,20 @@ void stop_by_signal(M* v, std::int64_t now_ns) noexcept {
 }
 
 bool look_after_lost(std::int64_t now_ns) noexcept {
-  M* some[kLookAtOnce];
+  M* some[kAwakeAtOnce + kAsleepAtOnce];
   std::uint32_t n = 0;
   {
     locked l;
-    while (n < kLookAtOnce && n < sched.mlost.size()) {  // round robin
-      M* const v = sched.mlost.pop_front();
-      sched.mlost.push_back(v);
-      some[n++] = v;
-    }
+    n = take_turns_locked(sched.lost_awake, kAwakeAtOnce, some);
+    n += take_turns_locked(sched.lost_asleep, kAsleepAtOnce, some + n);
   }
   bool any = false;
-  for (std::uint32_t i = 0; i < n; ++i) any |= look_after(some[i], now_ns);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const bool is_awake = look_after(some[i], now_ns);
+    any |= is_awake;
+    locked l;
+    move_locked(some[i], is_awake);
+  }
   return any;
 }
 
@@ -165,9 +214,10 @@ bool end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
   {
     locked l;
     if (is_still_out_locked(v, held)) {
-      list_lost_locked(v);
+      list_lost_locked(v, is_asleep);
       v->was_slice_over = true;
-      v->computes_since_ns.store(now_ns - kComputeWithoutPNs, std::memory_order_relaxed);
+      v->computes_since_cpu.store(v->seen.eye.cpu_ns() - kComputeWithoutPNs,
+                                  std::memory_order_relaxed);  // it has had its time
     }
     if (is_asleep) sched.nstopped_first = static_cast<std::uint32_t>(sched.stopped.size());
   }
@@ -188,10 +238,11 @@ bool take_from_sleeper(P* pp) noexcept {
            look_at(v) == os::thread_activity::asleep;  // not: it slept, and now it computes
   });
   if (held == nullptr) return false;
+  saw_asleep(v);
   gp->set_manner(G::kHabit, true);
   {
     locked l;
-    if (is_still_out_locked(v, held)) list_lost_locked(v);
+    if (is_still_out_locked(v, held)) list_lost_locked(v, true);
     sched.nstopped_first = static_cast<std::uint32_t>(sched.stopped.size());
   }
   sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);  // only counted

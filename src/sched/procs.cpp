@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "os/clock.hpp"
+#include "os/thread_tuning.hpp"
 #include "sched/borrow.hpp"
 #include "sched/detach.hpp"
 #include "sched/queues.hpp"
@@ -83,6 +84,7 @@ void wake_m(M* mp) noexcept {
   if (mp != nullptr) mp->park.wake();
 }
 
+// nmidle is for stats(): relaxed.
 void push_idle_m_locked(M* mp) noexcept {
   sched.midle.push_front(mp);
   sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
@@ -121,6 +123,27 @@ M* start_locked(P* pp, bool is_spinning) noexcept {
   return nullptr;
 }
 
+// A goroutine that is stopped holds a thread. Some threads are kept back, for those that are woken and for blocking calls.
+bool is_near_thread_cap_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
+  const std::uint32_t kept = sched.nprocs.load(std::memory_order_relaxed) + 2;  // a hint
+  const auto nidle = static_cast<std::uint32_t>(sched.midle.size());
+  return sched.nm - nidle + kept >= sched.set.max_threads;
+}
+
+namespace {
+
+// Whether one that was stopped, and needs no new thread, is to have pp.
+G* take_stopped_for_locked(P* pp, bool has_own) noexcept {
+  if (is_near_thread_cap_locked()) return take_any_stopped_locked();
+  // In turns, or those who are caught asleep again and again would keep its own queue waiting for ever.
+  const bool is_theirs = !has_own || (sched.nstopped_first != 0 && !pp->was_theirs);
+  pp->was_theirs = has_own && is_theirs;
+  return is_theirs ? take_stopped_locked() : nullptr;
+}
+
+}  // namespace
+
 void hand_off(P* pp) noexcept {
   M* woken = nullptr;
   bool is_wanted = false;
@@ -131,8 +154,7 @@ void hand_off(P* pp) noexcept {
       return;
     }
     const bool has_own = pp->picked != nullptr || !pp->queue.is_empty();
-    const bool is_theirs = !has_own || sched.nstopped_first != 0;
-    if (G* const gp = is_theirs ? take_stopped_locked() : nullptr) {  // straight to its own thread
+    if (G* const gp = take_stopped_for_locked(pp, has_own)) {  // straight to its own thread
       base::add_by_owner(pp->schedtick, 1);
       woken = gp->bound_m;
       woken->nextp = pp;
@@ -260,13 +282,24 @@ rest get_up_locked(M* mp, std::int64_t& exit_ns) noexcept {
   return rest::asleep;
 }
 
+// A thread that watches timers asks the kernel to wake it to the microsecond, and to let it run at once: it will be short. Others do
+// not: a goroutine's own nanosleep() is as exact as anywhere, and costs no more interrupts.
+void tune_for_watching(M* mp) noexcept {
+  if (std::exchange(mp->is_tuned, true)) return;
+  os::set_timer_slack_ns(1);
+  os::set_short_slice();
+}
+
 // Until it is woken, or its time is over; as the watcher until the next timer.
 void sleep_once(M* mp, std::int64_t exit_ns) noexcept {
   std::int64_t until_ns = exit_ns;
+  bool is_watcher;
   {
     locked l;
-    if (sched.watcher == mp) until_ns = sched.watch_until.load(std::memory_order_relaxed);
+    is_watcher = sched.watcher == mp;
+    if (is_watcher) until_ns = sched.watch_until.load(std::memory_order_relaxed);  // under L
   }
+  if (is_watcher) tune_for_watching(mp);
   mp->park.sleep(until_ns == rt::kNever ? os::kNoDeadline : until_ns);
 }
 

@@ -38,6 +38,9 @@ void wake_m(M* mp) noexcept;
 // This M's own P, inside the runtime: it has none afterwards.
 P* release_p(M* mp) noexcept;
 
+// Hardly any new thread may be made.
+bool is_near_thread_cap_locked() noexcept;
+
 // Finds an M for pp, which the caller holds and nobody runs, if it has work; else puts it into the idle list.
 void hand_off(P* pp) noexcept;
 

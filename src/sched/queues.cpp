@@ -74,6 +74,7 @@ void put_local_slow(P* pp, G* gp) noexcept {
 }
 
 void put_global_locked(G* gp) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   sched.runq.push_back(gp);
   publish_size_locked();
 }
@@ -84,11 +85,13 @@ void put_global(G* gp) noexcept {
 }
 
 void put_urgent_locked(G* gp) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   sched.urgent.push_back(gp);
   publish_size_locked();
 }
 
 void put_stopped_locked(G* gp, bool at_front) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (at_front) {
     sched.stopped.push_front(gp);
   } else {
@@ -107,6 +110,7 @@ G* take_urgent() noexcept {
 }
 
 G* take_stopped_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (sched.stopped.empty()) return nullptr;
   ++sched.nserved;
   if (are_stopped_first_locked()) {
@@ -117,6 +121,13 @@ G* take_stopped_locked() noexcept {
   }
   G* const gp = sched.stopped.pop_front();
   publish_size_locked();
+  return gp;
+}
+
+G* take_any_stopped_locked() noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
+  G* const gp = sched.stopped.pop_front();
+  if (gp != nullptr) publish_size_locked();
   return gp;
 }
 
@@ -153,6 +164,7 @@ void submit_woken(G* gp) noexcept {
 }
 
 G* take_global_locked(P* pp, std::uint32_t max) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   const auto size = static_cast<std::uint32_t>(sched.runq.size());
   G* const first = pop_locked();
   if (first == nullptr) return nullptr;
@@ -174,6 +186,7 @@ G* take_global(P* pp, std::uint32_t max) noexcept {
 }
 
 void drain_locked(P* pp) noexcept {
+  WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (G* const gp = std::exchange(pp->picked, nullptr)) sched.runq.push_front(gp);
   if (G* const gp = pp->queue.take_next()) sched.runq.push_back(gp);
   while (G* const gp = pp->queue.pop()) sched.runq.push_back(gp);

@@ -34,6 +34,8 @@ G* take_urgent() noexcept;
 void put_stopped_locked(G* gp, bool at_front) noexcept;
 // One of them, if it is their turn.
 G* take_stopped_locked() noexcept;
+// One of them, if there is any: it needs no new thread.
+G* take_any_stopped_locked() noexcept;
 
 // Into the global queue, and somebody is woken for it. From any thread: if gp's runtime has ended meanwhile it is dropped.
 void submit(G* gp) noexcept;

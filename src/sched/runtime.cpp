@@ -147,9 +147,9 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
     mark_alone_locked();
     for (unsigned i = n; i-- > 0;) put_idle_locked(p_at(i));
   }
-  const os::thread_result spawner = os::start_thread("weft-spawner", &spawner_main, nullptr);
+  const os::thread_result spawner = os::start_thread<&spawner_main>("weft-spawner", nullptr);
   const os::thread_result sysmon = spawner.error == 0
-                                       ? os::start_thread("weft-sysmon", &sysmon_main, nullptr)
+                                       ? os::start_thread<&sysmon_main>("weft-sysmon", nullptr)
                                        : os::thread_result{{}, spawner.error};
   sched.spawner_thread = spawner.made;
   sched.sysmon_thread = sysmon.made;
@@ -185,7 +185,8 @@ M* doom_all() noexcept {
     M* const next = mp->all_next;
     mp->is_doomed = true;
     if (is_out(mp)) {
-      mp->is_orphan = true;  // its thread lets itself go when it ends
+      mp->is_orphan = true;        // its thread lets itself go when it ends
+      mp->detach.ask_attention();  // or it might go on without ever needing a P
       unlist_lost_locked(mp);
       if (mp->is_pinned) mp->park.wake();  // it runs on: it could hold malloc's lock
     } else {

@@ -5,7 +5,6 @@
 #include "sched/schedule.hpp"
 
 #include "os/signal.hpp"
-#include "os/thread_tuning.hpp"
 #include "sched/borrow.hpp"
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
@@ -35,7 +34,13 @@ void hand_over(M* mp, G* gp) noexcept {
   wake_m(to);
 }
 
-// Forced migration: any other thread than this one gets our P, with gp to run first.
+// Forced migration: whether there is, or can be, a thread to go to.
+bool is_there_another() noexcept {
+  locked l;
+  return !sched.midle.empty() || !is_near_thread_cap_locked();
+}
+
+// Any other thread than this one gets our P, with gp to run first.
 void pass_on(M* mp, G* gp) noexcept {
   P* const pp = release_p(mp);
   mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own; it is not given back
@@ -74,7 +79,7 @@ G* next_goroutine(M* mp) noexcept {
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
     } else if (sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
-               gp->stack != nullptr && gp->cold().last_m == mp) {
+               gp->stack != nullptr && gp->cold().last_m == mp && is_there_another()) {
       pass_on(mp, gp);
     } else {
       return gp;
@@ -91,7 +96,7 @@ void execute(M* mp, G* gp) noexcept {
   set_running(mp, gp);
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
-  if (gp->has_habit()) mp->detach.remind();  // it leaves its P on the way out
+  if (rt::kPreempts && gp->has_habit()) mp->detach.remind();  // it leaves its P on the way out
   switch_from_g0(mp, gp);
 }
 
@@ -110,14 +115,15 @@ void schedule(M* mp) noexcept {
 void begin_thread(M* mp) noexcept {
   mp->exceptions = arch::thread_exception_state();
   mp->fp = arch::current_fp_control();
-  const os::stack_bounds bounds = os::thread_stack();
+  os::stack_bounds bounds;
+  // Only on demand: the C library allocates to answer, and the first malloc() on a thread costs 64 MiB of address space.
+  if constexpr (arch::kWantsThreadStack) bounds = os::thread_stack();
   arch::adopt_thread(
       mp->fiber, bounds.low,
       static_cast<std::size_t>(static_cast<char*>(bounds.high) - static_cast<char*>(bounds.low)));
   mp->tid.store(os::thread_id(), std::memory_order_relaxed);  // for those who look
   os::use_alternate_stack(mp->alternate_stack);
-  os::set_timer_slack_ns(1);
-  os::set_short_slice();
+  mp->needs_fence = sched.needs_fence.load(std::memory_order_relaxed);  // fixed at start
   mp->detach.enter(false);  // nobody requests from an M that has never had a P
   set_current_m(mp);
 }

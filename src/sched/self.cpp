@@ -9,13 +9,19 @@ namespace weft::inline v1 {
 
 namespace {
 constexpr unsigned kDeepestNoPreempt = 63;
+
+// Out of line, so that the way on is straight and needs no frame.
+[[gnu::noinline]] void answer(rt::M* mp) noexcept {
+  if (sched::enter_if_needed(mp)) sched::leave(mp);
 }
+}  // namespace
 
 void checkpoint() noexcept {
   rt::M* const mp = sched::current_m();
-  if (mp == nullptr || (!mp->detach.wants_attention() && !mp->detach.is_lost())) [[likely]]
+  if (mp == nullptr) [[unlikely]]
     return;
-  sched::leave(sched::enter());
+  if (mp->detach.wants_attention() || mp->detach.is_lost()) [[unlikely]]
+    answer(mp);
 }
 
 // Written inside the bracket, with the P in hand: a requester sees it, or comes too late. It travels with the goroutine.

@@ -89,7 +89,7 @@ void make_thread(M* mp) noexcept {
   const std::uint64_t id = mp->id;  // before the thread can be gone
   os::thread_result made{};
   for (int i = 0; i < kTries; ++i) {
-    made = os::start_thread("weft", &m_main, mp);
+    made = os::start_thread<&m_main>("weft", mp);
     if (made.error == 0 || sched.is_quitting.load(std::memory_order_relaxed)) break;  // a hint
     os::note pause;
     pause.sleep(os::now_ns() + (i + 1) * os::kMillisecond);

@@ -97,7 +97,8 @@ struct Sched {
   os::signal_mask mask{};  // of the program's own threads
   arch::fp_control fp{};   // of the program when the runtime began
 
-  base::linked_list<M, &M::lost_link> mlost;  // L
+  base::linked_list<M, &M::lost_link> lost_awake;   // L
+  base::linked_list<M, &M::lost_link> lost_asleep;  // L: as it seemed at the last look
 
   // --- timers (timers.cpp) ---
   M* watcher = nullptr;                               // L: sleeps until watch_until

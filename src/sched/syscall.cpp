@@ -54,12 +54,14 @@ void begin_blocking() noexcept {
   // A slice that is over ends before f, since it must not end right after it; inside an outer f neither.
   if (before->detach.wants_attention() && before->curg()->resume.nblocking == 0)
     s::leave(s::enter());
-  rt::M* const mp = s::enter();
+  rt::M* const mp = s::current_m();
   rt::G* const gp = mp->curg();
+  if (mp->detach.is_lost() && gp->resume.nblocking == 0 && s::begin_on_credit(mp)) return;
+  s::enter();
   if (gp->resume.nblocking++ == 0) s::begin(mp, gp);
   // It was away for long last time, or the P is only borrowed: others need not wait until sysmon takes it.
   const bool is_lent = mp->is_borrowing.load(std::memory_order_relaxed);  // our own
-  if (gp->has_manner(rt::G::kHabit | rt::G::kBlocksLong) || is_lent) {
+  if (rt::kCanLoseP && (gp->has_manner(rt::G::kHabit | rt::G::kBlocksLong) || is_lent)) {
     if (mp->random.next() % s::kTryShortEvery == 0) gp->set_manner(rt::G::kBlocksLong, false);
     s::leave_p(mp);
   }
@@ -68,12 +70,16 @@ void begin_blocking() noexcept {
 
 // No preemption point, and so no switch: the goroutine must come out on this thread, where errno is f's.
 void end_blocking() noexcept {
+  rt::M* const mp = s::current_m();
+  if (mp == nullptr) return;
   const int saved = errno;
-  if (rt::M* const mp = s::enter()) {
-    rt::G* const gp = mp->curg();
+  rt::G* const gp = mp->curg();
+  const bool has_p = mp->detach.enter(mp->needs_fence);
+  if (has_p || gp->resume.nblocking > 1 || !s::end_on_credit(mp)) {
+    if (!has_p) s::enter_slow(mp);
     if (--gp->resume.nblocking == 0) s::end(mp, gp);
-    mp->detach.leave();
   }
+  mp->detach.leave();
   errno = saved;
 }
 

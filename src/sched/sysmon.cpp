@@ -8,6 +8,8 @@
 //   ends the slice of goroutines that have run for 10 ms while others wait: asks first, and if that does not help stops them,
 //   looks after those that lost their P and compute on,
 //   now and then reads the machine's CPU limit, and gives unused stacks back.
+//
+// What it reads of others without L is a hint, hence relaxed: what is done about it is decided by the detach handshake, or under L.
 #include "sched/sysmon.hpp"
 
 #include <algorithm>
@@ -80,7 +82,8 @@ bool should_retake(P* pp, std::int64_t now_ns) noexcept {
 // What sysmon found at one look.
 struct findings {
   bool did_something = false;
-  bool any_deferral = false;  // a wake-up was left out since the last look
+  bool any_deferral = false;   // a wake-up was left out since the last look
+  bool any_without_p = false;  // somebody computes without a P
   bool any_suspect =
       false;  // others wait for a P whose goroutine has not called in since the last look
 };
@@ -142,11 +145,12 @@ findings look(std::int64_t now_ns) noexcept {
     if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
       if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
     }
-    watch_slice(pp, now_ns,
-                found);  // also for one that makes one short blocking() call after the other
+    if constexpr (rt::kPreempts)
+      watch_slice(pp, now_ns,
+                  found);  // also for one that makes one short blocking() call after the other
     found.any_deferral |= watch_deferral(pp);
   }
-  found.any_suspect |= look_after_lost(now_ns);
+  found.any_without_p = look_after_lost(now_ns);
   return found;
 }
 
@@ -218,6 +222,8 @@ class watch {
     } else {
       nsuspect_ = 0;
     }
+    // Soon: the longer it has computed, the more likely it is about to enter the kernel when the signal comes.
+    if (found_.any_without_p) longest_ns = std::min(longest_ns, kSuspectNs);
     delay_ns_ = std::min(delay_ns_, longest_ns);
   }
 

@@ -8,6 +8,9 @@
 // queue. While trust is low the wake-up is made at once. Each time the P takes a goroutine from its own front, trust grows; with
 // enough of it the wake-up is left out (deferred). If a thief takes that goroutine, or the P leaves it there until sysmon finds
 // it, within a millisecond or two, trust is lost for long. docs/adr/0007 has the measurements.
+//
+// deferral and was_defer_wrong are hints between the P's holder, thieves and sysmon, all relaxed: one that is seen late costs a late or a
+// needless wake-up, and sysmon looks again.
 #pragma once
 
 #include "sched/procs.hpp"

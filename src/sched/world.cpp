@@ -53,7 +53,7 @@ void take_from(M* v, P* pp) noexcept {
   pp->lender = v;
   const G* const gp = v->curg();
   if (gp != nullptr && gp->status() == g_status::running && is_still_out_locked(v, pp))
-    list_lost_locked(v);
+    list_lost_locked(v, false);
   count_stopped_locked(pp);
 }
 

@@ -6,9 +6,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -20,9 +24,11 @@
 
 #include "support/for_procs.hpp"
 #include "support/preemptible.hpp"
+#include "support/pressure.hpp"
 
 using namespace std::chrono_literals;
 using weft::test::eventually;
+using weft::test::is_soon;
 
 namespace {
 
@@ -48,11 +54,51 @@ class hogs {
   weft::wait_group wg_;
 };
 
+void nap(std::chrono::microseconds time) {
+  const timespec t{0, static_cast<long>(time.count()) * 1000};
+  ::nanosleep(&t, nullptr);
+}
+
+// What this process has used.
+std::chrono::nanoseconds cpu_time() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+// As TEST_FOR_PROCS, with WEFT_DEBUG=asyncpreemptoff=1.
+#define TEST_WITHOUT_SIGNALS(suite, name)                                           \
+  static void weft_quiet_body_of_##suite##_##name();                                \
+  static void weft_quietly_##suite##_##name(unsigned nprocs) {                      \
+    const weft::test::debug_setting off("asyncpreemptoff=1");                       \
+    weft::test::run_on(nprocs, weft_quiet_body_of_##suite##_##name);                \
+  }                                                                                 \
+  TEST(suite, name##_without_signals_on_1_p) { weft_quietly_##suite##_##name(1); }  \
+  TEST(suite, name##_without_signals_on_2_ps) { weft_quietly_##suite##_##name(2); } \
+  static void weft_quiet_body_of_##suite##_##name()
+
 TEST_FOR_PROCS(preemption, a_loop_without_a_call_is_stopped) {
   WEFT_SKIP_UNLESS_PREEMPTIBLE();
   const unsigned n = 2 * weft::max_procs() + 1;
+  const auto before = weft::stats();
   hogs busy(n);
   EXPECT_TRUE(eventually([&] { return busy.running() == n; })) << "some never began";
+  EXPECT_GT(weft::stats().preemptions, before.preemptions);
+}
+
+// Who has lost its P does not go on computing beside those that have one. On a machine with a single CPU there is nothing to see.
+TEST(preemption, no_more_loops_compute_than_there_are_processors) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  weft::test::run_on(1, [] {
+    hogs busy(4);
+    ASSERT_TRUE(is_soon([&] { return busy.running() == 4; }));
+    const auto began = std::chrono::steady_clock::now();
+    const auto used = cpu_time();
+    weft::sleep_for(80ms);
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_LT(cpu_time() - used, took * 3 / 2) << "it uses more than one CPU";
+    EXPECT_GT(weft::stats().signals_sent, 0u);
+  });
 }
 
 TEST_FOR_PROCS(preemption, the_main_goroutine_runs_on_beside_loops) {
@@ -121,6 +167,138 @@ TEST_FOR_PROCS(preemption, errno_survives_being_stopped) {
   EXPECT_EQ(nwrong.load(), 0);
 }
 
+// HAZARD 42: what a leaf keeps below its stack pointer and in the flags survives being stopped.
+#if defined(__x86_64__)
+[[gnu::noinline]] bool keeps_red_zone_and_flags() {
+  std::uint64_t wrong = 0;
+  std::uint64_t rounds = 200'000;
+  asm volatile(
+      "sub $256, %%rsp\n"  // so that the red zone below is nobody else's
+      "movq $0x5a5a5a5a, -8(%%rsp)\n"
+      "movq $0x6b6b6b6b, -64(%%rsp)\n"
+      "movq $0x7c7c7c7c, -128(%%rsp)\n"
+      "stc\n"
+      "1: dec %[rounds]\n"  // leaves the carry flag as it is
+      "jnz 1b\n"
+      "sbb $0, %[wrong]\n"  // carry: -1
+      "inc %[wrong]\n"
+      "cmpq $0x5a5a5a5a, -8(%%rsp)\n"
+      "je 2f\n inc %[wrong]\n 2:\n"
+      "cmpq $0x6b6b6b6b, -64(%%rsp)\n"
+      "je 3f\n inc %[wrong]\n 3:\n"
+      "cmpq $0x7c7c7c7c, -128(%%rsp)\n"
+      "je 4f\n inc %[wrong]\n 4:\n"
+      "add $256, %%rsp\n"
+      : [wrong] "+r"(wrong), [rounds] "+r"(rounds)
+      :
+      : "cc", "memory");
+  return wrong == 0;
+}
+
+TEST_FOR_PROCS(preemption, red_zone_and_flags_survive_being_stopped) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  std::atomic<bool> stop{false};
+  std::atomic<int> nwrong{0};
+  const unsigned n = weft::max_procs() + 1;
+  const auto before = weft::stats().signals_sent;
+  weft::wait_group wg;
+  for (unsigned i = 0; i < n; ++i) {
+    wg.go([&] {
+      while (!stop.load(std::memory_order_relaxed)) nwrong += !keeps_red_zone_and_flags();
+    });
+  }
+  EXPECT_TRUE(is_soon([&] { return weft::stats().signals_sent >= before + 2 * n; }));
+  stop = true;
+  wg.wait();
+  EXPECT_EQ(nwrong.load(), 0);
+}
+#endif
+
+// B044: a function with a frame of half the stack.
+[[gnu::noinline]] bool compute_in_a_large_frame(const std::atomic<bool>& stop) {
+  volatile unsigned char frame[96 << 10];
+  for (std::size_t i = 0; i < sizeof frame; i += 512) frame[i] = static_cast<unsigned char>(i >> 9);
+  while (!stop.load(std::memory_order_relaxed)) asm volatile("");
+  bool ok = true;
+  for (std::size_t i = 0; i < sizeof frame; i += 512)
+    ok &= frame[i] == static_cast<unsigned char>(i >> 9);
+  return ok;
+}
+
+TEST_FOR_PROCS(preemption, inside_a_function_with_a_large_frame) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  std::atomic<bool> stop{false};
+  std::atomic<unsigned> nbegun{0};
+  std::atomic<unsigned> nright{0};
+  const unsigned n = weft::max_procs() + 1;
+  weft::wait_group wg;
+  for (unsigned i = 0; i < n; ++i) {
+    wg.go([&] {
+      ++nbegun;
+      nright += compute_in_a_large_frame(stop) ? 1u : 0u;
+    });
+  }
+  EXPECT_TRUE(is_soon([&] { return nbegun == n; }));
+  stop = true;
+  wg.wait();
+  EXPECT_EQ(nright.load(), n);
+}
+
+// B038: two that only ever call weft's cheapest call, on one P.
+TEST(preemption, two_loops_with_calls_alternate_on_one_p) {
+  if (weft::test::is_migrating()) GTEST_SKIP() << "two threads take turns at every call";
+  weft::test::run_on(1, [] {
+    std::atomic<int> last{-1};
+    std::atomic<int> nturns{0};
+    weft::wait_group wg;
+    for (int i = 0; i < 2; ++i) {
+      wg.go([&, i] {
+        while (nturns < 6) {
+          if (last.exchange(i) != i) ++nturns;
+          weft::checkpoint();
+        }
+      });
+    }
+    wg.wait();
+    EXPECT_GE(nturns.load(), 6);
+  });
+}
+
+// B043: two pairs hand over to each other on one P, the hogs after a million steps each, the light ones after a thousand. A pair inherits one slice
+// between its two, not one for each turn: so the pairs share the P.
+TEST(preemption, a_light_pair_gets_a_twentieth_of_the_work_of_a_pair_of_hogs) {
+  if (weft::test::is_migrating()) GTEST_SKIP() << "nobody runs straight after another";
+  weft::test::run_on(1, [] {
+    std::atomic<bool> stop{false};
+    constexpr std::array<long, 2> kSteps = {1'000'000, 1'000};
+    std::array<std::atomic<long>, 2> done{};
+    std::array<weft::event, 4> turn;
+    weft::wait_group wg;
+    for (std::size_t pair = 0; pair < 2; ++pair) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        wg.go([&, pair, side] {
+          weft::event& mine = turn[2 * pair + side];
+          weft::event& other = turn[2 * pair + 1 - side];
+          while (!stop) {
+            mine.wait();
+            mine.reset();
+            for (long i = 0; i < kSteps[pair]; ++i) asm volatile("");
+            done[pair].fetch_add(kSteps[pair], std::memory_order_relaxed);
+            other.set();
+          }
+        });
+      }
+      turn[2 * pair].set();
+    }
+    EXPECT_TRUE(is_soon([&] { return done[0] > 100'000'000; }));  // several slices
+    stop = true;
+    for (auto& each : turn) each.set();
+    wg.wait();
+    EXPECT_GE(20 * done[1].load(), done[0].load());
+    EXPECT_GE(20 * done[0].load(), done[1].load());
+  });
+}
+
 TEST_FOR_PROCS(preemption, a_sleeper_wakes_while_all_compute) {
   WEFT_SKIP_UNLESS_PREEMPTIBLE();
   hogs busy(weft::max_procs() + 1);
@@ -157,6 +335,85 @@ TEST_FOR_PROCS(preemption, a_goroutine_woken_by_a_plain_thread_borrows_a_process
   EXPECT_GT(weft::stats().borrows, 0u);
 }
 
+// A goroutine that is started has its turn though there are those who compute a little and nap, again and again: each time one is caught
+// asleep those that are stopped come first, but not always.
+// The program has a loop of its own: a main goroutine that slept beside them would have others begin on the Ps that it borrows.
+TEST(preemption, a_goroutine_begins_beside_loops_and_those_that_are_caught_asleep) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  const weft::runtime scheduler({.max_procs = 2});
+  std::atomic<bool> stop{false};
+  std::atomic<int> nrunning{0};
+  weft::wait_group wg;
+  for (int i = 0; i < 8; ++i) {
+    wg.go([&] {
+      ++nrunning;
+      while (!stop.load(std::memory_order_relaxed)) asm volatile("");
+    });
+  }
+  for (int i = 0; i < 2; ++i) {
+    wg.go([&] {
+      ++nrunning;
+      while (!stop.load(std::memory_order_relaxed)) {
+        weft::test::spin_for(1500us);
+        nap(3ms);
+      }
+    });
+  }
+  // Both count turns that others had.
+  const auto nturns = [] {
+    const auto now = weft::stats();
+    return now.preemptions + now.handoffs;
+  };
+  const auto first = nturns();
+  const auto limit = std::chrono::steady_clock::now() + 30s;
+  while ((nrunning < 10 || nturns() < first + 30) && std::chrono::steady_clock::now() < limit)
+    nap(1ms);
+  ASSERT_EQ(nrunning.load(), 10);
+  for (int i = 0; i < 3; ++i) {
+    std::atomic<bool> has_begun{false};
+    const auto before = nturns();
+    wg.go([&] { has_begun = true; });
+    while (!has_begun && nturns() < before + 100) nap(1ms);
+    EXPECT_TRUE(has_begun) << "the others get every turn";
+    if (!has_begun) break;
+  }
+  stop = true;
+  wg.wait();
+}
+
+// More loops than there may be threads: those that are stopped take turns, and the program does not end.
+TEST(preemption, at_the_cap_of_threads_loops_take_turns_and_it_is_said_once) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  testing::internal::CaptureStderr();
+  weft::test::run_with({.max_procs = 2, .max_threads = 12}, [] {
+    std::atomic<bool> stop{false};
+    std::atomic<int> nbegun{0};
+    weft::wait_group wg;
+    for (int i = 0; i < 40; ++i) {
+      wg.go([&] {
+        ++nbegun;
+        while (!stop.load(std::memory_order_relaxed)) asm volatile("");
+      });
+    }
+    // A plain thread ends it: at the cap nobody promises the main goroutine a turn.
+    const auto before = weft::stats().preemptions;
+    std::thread ender([&] {
+      const auto limit = std::chrono::steady_clock::now() + 30s;
+      while (weft::stats().preemptions < before + 25 && std::chrono::steady_clock::now() < limit)
+        std::this_thread::sleep_for(1ms);
+      EXPECT_GE(weft::stats().preemptions, before + 25) << "they do not take turns";
+      stop = true;
+    });
+    wg.wait();
+    weft::blocking([&] { ender.join(); });
+    EXPECT_EQ(nbegun.load(), 40);
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  const auto first = said.find("hold all max_threads (12)");
+  EXPECT_NE(first, said.npos) << said;
+  EXPECT_EQ(said.find("hold all max_threads", first + 1), said.npos) << "said twice: " << said;
+}
+
 TEST_FOR_PROCS(preemption, max_procs_changes_while_all_compute) {
   WEFT_SKIP_UNLESS_PREEMPTIBLE();
   const unsigned before = weft::max_procs();
@@ -184,6 +441,36 @@ TEST(no_preempt, does_nothing_on_a_plain_thread) {
   const weft::no_preempt outer;
   const weft::no_preempt inner;
   SUCCEED();
+}
+
+// --- without signals: goroutines are only asked ---
+
+// B046: timers are nobody's hostage either.
+template <class Call>
+void spin_until_a_sleeper_has_woken(Call call) {
+  std::atomic<bool> has_woken{false};
+  weft::wait_group wg;
+  wg.go([&] {
+    weft::sleep_for(5ms);
+    has_woken = true;
+  });
+  weft::yield();  // it sleeps
+  const auto limit = std::chrono::steady_clock::now() + 30s;
+  while (!has_woken && std::chrono::steady_clock::now() < limit) call();
+  EXPECT_TRUE(has_woken);
+  wg.wait();
+}
+TEST_FOR_PROCS(sleeper, wakes_beside_one_that_only_yields) {
+  spin_until_a_sleeper_has_woken([] { weft::yield(); });
+}
+TEST_WITHOUT_SIGNALS(sleeper, wakes_beside_one_that_only_yields) {
+  spin_until_a_sleeper_has_woken([] { weft::yield(); });
+}
+TEST_FOR_PROCS(sleeper, wakes_beside_one_that_only_checkpoints) {
+  spin_until_a_sleeper_has_woken([] { weft::checkpoint(); });
+}
+TEST_WITHOUT_SIGNALS(sleeper, wakes_beside_one_that_only_checkpoints) {
+  spin_until_a_sleeper_has_woken([] { weft::checkpoint(); });
 }
 
 // --- the signal ---
@@ -253,6 +540,57 @@ TEST_FOR_PROCS(unannounced, a_read_from_an_empty_pipe_stops_nobody_else) {
   wg.wait();
 }
 
+// Not because its slice is over, which would be late, and without a signal, which would cut its call short.
+TEST_FOR_PROCS(unannounced, one_that_sleeps_loses_its_processor_as_one_that_sleeps) {
+  pipe_pair pipe;
+  const unsigned n = weft::max_procs();
+  const auto before = weft::stats();
+  std::atomic<unsigned> nasleep{0};
+  weft::wait_group wg;
+  for (unsigned i = 0; i < n; ++i) {
+    wg.go([&] {
+      char c = 0;
+      ++nasleep;
+      EXPECT_EQ(::read(pipe.out(), &c, 1), 1);
+    });
+  }
+  std::atomic<bool> stop{false};
+  wg.go([&] {  // somebody always wants a P
+    while (!stop) weft::yield();
+  });
+  EXPECT_TRUE(eventually([&] { return nasleep == n && weft::stats().handoffs > before.handoffs; }));
+  EXPECT_EQ(weft::stats().signals_sent, before.signals_sent);
+  stop = true;
+  for (unsigned i = 0; i < n; ++i) pipe.write_one();
+  wg.wait();
+}
+
+// It has just woken and wants nothing that needs a processor: it takes nobody's. Sysmon may catch it awake now and then.
+TEST_FOR_PROCS(unannounced, naps_and_yields_borrow_no_processor) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  constexpr unsigned kRounds = 60;
+  for (const bool is_told : {false, true}) {
+    hogs busy(weft::max_procs() + 1);
+    std::uint64_t nborrowed = kRounds;
+    weft::spawn([&] {
+      const auto nap = [] { std::this_thread::sleep_for(2ms); };
+      for (unsigned i = 0; i < 10; ++i) nap();  // until it is known for it
+      const auto before = weft::stats().borrows;
+      for (unsigned i = 0; i < kRounds; ++i) {
+        if (is_told) {
+          weft::blocking(nap);
+        } else {
+          nap();
+        }
+        weft::yield();
+        weft::checkpoint();
+      }
+      nborrowed = weft::stats().borrows - before;
+    }).join();
+    EXPECT_LT(nborrowed, kRounds / 2) << (is_told ? "announced" : "unannounced");
+  }
+}
+
 TEST_FOR_PROCS(unannounced, std_sleep_in_every_goroutine_delays_nobody) {
   std::atomic<int> nended{0};
   weft::wait_group wg;
@@ -314,6 +652,71 @@ TEST_FOR_PROCS(unannounced, flock_waits_for_another_goroutine) {
   ::close(first);
   ::close(second);
   ::unlink(name);
+}
+
+// HAZARD 50: the initialiser of a local static waits, and others want the static meanwhile. They sleep in the C++ library, on whatever thread.
+int slow_number(weft::event& go_on) {
+  static const int number = [&] {
+    go_on.wait();
+    return 42;
+  }();
+  return number;
+}
+
+TEST(unannounced, a_local_static_whose_initialiser_waits_is_no_deadlock) {
+  weft::test::run_on(1, [] {
+    weft::event go_on;
+    std::atomic<int> nright{0};
+    weft::wait_group wg;
+    for (int i = 0; i < 4; ++i) wg.go([&] { nright += slow_number(go_on) == 42; });
+    for (int i = 0; i < 20; ++i) weft::yield();
+    EXPECT_EQ(nright.load(), 0);
+    go_on.set();
+    wg.wait();
+    EXPECT_EQ(nright.load(), 4);
+  });
+}
+
+// It naps so often that it leaves weft without a P each time. Inside blocking() it calls weft too.
+void napper_calls_in_from_blocking() {
+  weft::wait_group wg;
+  std::atomic<int> nrounds{0};
+  wg.go([&] {
+    for (int i = 0; i < 15; ++i) nap(2ms);
+    for (int i = 0; i < 5; ++i) {
+      weft::blocking([] {
+        nap(1ms);
+        weft::spawn([] {}).join();
+        nap(1ms);
+      });
+      ++nrounds;
+    }
+    for (int i = 0; i < 5; ++i) {
+      weft::blocking([] {
+        nap(12ms);  // long enough to lose its P there as well
+        weft::event e;
+        e.set();
+        nap(100us);
+      });
+      ++nrounds;
+    }
+  });
+  for (int i = 0; i < 3; ++i) {
+    wg.go([] {
+      for (int k = 0; k < 15; ++k) {
+        weft::test::spin_for(1ms);
+        weft::yield();
+      }
+    });
+  }
+  wg.wait();
+  EXPECT_EQ(nrounds.load(), 10);
+}
+TEST_FOR_PROCS(unannounced, one_that_naps_often_may_call_weft_inside_blocking) {
+  napper_calls_in_from_blocking();
+}
+TEST_WITHOUT_SIGNALS(unannounced, one_that_naps_often_may_call_weft_inside_blocking) {
+  napper_calls_in_from_blocking();
 }
 
 TEST_FOR_PROCS(unannounced, getaddrinfo_stops_nobody_else) {
