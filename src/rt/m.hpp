@@ -67,17 +67,19 @@ struct alignas(64) M {
 
   // --- scheduling ---
   std::atomic<bool> is_spinning{false};
-  bool is_doomed = false;       // L: the runtime has ended; leave at the next chance
-  bool is_orphan = false;       // L: doomed while it ran user code; nobody waits for its thread
-  bool is_gone = false;         // L: the thread is at its end
-  bool is_leaving = false;      // this thread ends when it is back on g0
-  bool is_on_credit = false;    // own: it came out of blocking() without a P
-  bool is_tuned = false;        // own: for watching
-  bool was_slice_over = false;  // L: it lost its P since it had had its slice
-  bool is_pinned = false;       // L: it waits inside the signal handler, on top of user code
-  bool must_borrow = false;     // L: woken to run what is urgent, and no P was idle
-  bool owes_watch = false;      // own: a timer is due sooner than anybody wakes up for it
-  bool is_timer_due = false;    // own: it was woken because one is
+  bool is_doomed = false;    // L: the runtime has ended; leave at the next chance
+  bool is_orphan = false;    // L: doomed while it ran user code; nobody waits for its thread
+  bool is_gone = false;      // L: the thread is at its end
+  bool is_leaving = false;   // this thread ends when it is back on g0
+  std::int64_t left_ns = 0;  // own: when it left its P by habit; 0: it did not
+  std::uint8_t nshort_absences = 0;  // own: times in a row that it came back at once
+  bool is_on_credit = false;         // own: it came out of blocking() without a P
+  bool is_tuned = false;             // own: for watching
+  bool was_slice_over = false;       // L: it lost its P since it had had its slice
+  bool is_pinned = false;            // L: it waits inside the signal handler, on top of user code
+  bool must_borrow = false;          // L: woken to run what is urgent, and no P was idle
+  bool owes_watch = false;           // own: a timer is due sooner than anybody wakes up for it
+  bool is_timer_due = false;         // own: it was woken because one is
   std::atomic<bool> is_borrowing{false};  // its P is lent to it (P::lender); own, a hint to others
   m_wait waits = m_wait::none;            // L
   P* nextp = nullptr;                     // L: the P it is woken with
@@ -129,7 +131,8 @@ struct alignas(64) M {
     is_nextp_lent = must_borrow = owes_watch = is_timer_due = false;
     is_borrowing.store(false, std::memory_order_relaxed);
     is_signalled.store(false, std::memory_order_relaxed);
-    nspared = 0;
+    nspared = nshort_absences = 0;
+    left_ns = 0;
     seen.asleep_cpu = seen.off_cpu = -1;
     seen.burst = 0;
     seen.noff_cpu = 0;

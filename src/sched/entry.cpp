@@ -13,6 +13,7 @@
 // The same is done inside the signal handler (stop_here), which is nothing but an empty call into the runtime.
 #include "sched/entry.hpp"
 
+#include "os/clock.hpp"
 #include "sched/borrow.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
@@ -27,6 +28,9 @@ namespace weft::sched {
 namespace {
 
 enum class entrance : std::uint8_t { open, doomed, queued, borrow };
+
+constexpr std::int64_t kShortAbsenceNs = 50 * os::kMicrosecond;
+constexpr std::uint8_t kShortAbsences = 16;
 
 // An idle P at once, preferably the one we had. True: done.
 bool take_p_locked(M* mp) noexcept {
@@ -96,6 +100,19 @@ bool wait_for_p(M* mp, G* gp) noexcept {
   return true;
 }
 
+// It left its P since it always sleeps outside. If it comes back soon so many times in a row it does not any more: it may only have
+// waited for malloc's lock when it was caught.
+void doubt_habit(M* mp, G* gp) noexcept {
+  const std::int64_t left_ns = std::exchange(mp->left_ns, 0);
+  if (left_ns == 0) return;
+  if (os::now_ns() - left_ns >= kShortAbsenceNs) {
+    mp->nshort_absences = 0;
+  } else if (++mp->nshort_absences >= kShortAbsences) {
+    mp->nshort_absences = 0;
+    gp->set_manner(G::kHabit, false);
+  }
+}
+
 // False: the runtime has ended, and mp has no P.
 bool regain(M* mp) noexcept {
   if (mp->detach.settle()) return true;
@@ -112,6 +129,7 @@ void enter_slow(M* mp) noexcept {
   die_if_forked();
   if (!regain(mp)) abandon(mp);
   mp->is_on_credit = false;
+  doubt_habit(mp, mp->curg());
   if (mp->curg()->has_habit()) mp->detach.remind();  // so that it leaves its P on the way out
 }
 
@@ -158,6 +176,7 @@ void leave_slow() noexcept {
           .take_attention();  // it keeps its P (no_preempt); only a stop of the world is heard
     } else if (gp->has_habit() && gp->resume.nblocking == 0 && gp->is_preemptible()) {
       mp->detach.take_attention();
+      mp->left_ns = os::now_ns();
       leave_p(mp);
       mp->detach.leave();
       return;

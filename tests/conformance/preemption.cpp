@@ -591,6 +591,22 @@ TEST_FOR_PROCS(unannounced, naps_and_yields_borrow_no_processor) {
   }
 }
 
+// One that was caught asleep a few times, in malloc's lock perhaps, and then calls often must not pay for it with every call.
+TEST_FOR_PROCS(unannounced, the_habit_of_sleeping_ends_with_the_sleeping) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  constexpr unsigned kCalls = 1000;
+  hogs busy(weft::max_procs() + 1);
+  std::uint64_t nborrowed = kCalls;
+  weft::spawn([&] {
+    for (int i = 0; i < 10; ++i) std::this_thread::sleep_for(2ms);
+    const auto before = weft::stats().borrows;
+    weft::event e;
+    for (unsigned i = 0; i < kCalls; ++i) e.set();  // each needs a processor
+    nborrowed = weft::stats().borrows - before;
+  }).join();
+  EXPECT_LT(nborrowed, kCalls / 4);
+}
+
 TEST_FOR_PROCS(unannounced, std_sleep_in_every_goroutine_delays_nobody) {
   std::atomic<int> nended{0};
   weft::wait_group wg;
