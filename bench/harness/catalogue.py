@@ -178,6 +178,18 @@ WORKLOADS = (
         quick_seconds=1,
     ),
     Workload(
+        "interrupted",
+        "n goroutines spin for 1 ms and wait in poll() for 1 ms, by turns, beside two loops per processor",
+        n=8,
+        quick_n=8,
+        figures=(Figure("cut_per_mille", "calls that return EINTR, of 1,000", "", {0: Target(1)}, digits=2),),
+        procs=(2,),
+        without={"boost": "it stops nobody, so no call is cut short"},
+        max_rounds=3,
+        seconds=4,
+        quick_seconds=2,
+    ),
+    Workload(
         "stop_world",
         "stop the world n times (by changing max_procs) while tight loops run on every processor",
         n=500,

@@ -28,6 +28,7 @@ constexpr entry kWorkloads[] = {
     {"lateness", weft_bench::lateness},
     {"naps", weft_bench::naps},
     {"naps_blocking", weft_bench::naps_blocking},
+    {"interrupted", weft_bench::interrupted},
     {"stop_world", weft_bench::stop_world},
     {"checkpoint", weft_bench::checkpoint},
     {"sleep", weft_bench::sleep},

@@ -47,6 +47,7 @@ std::string idle(const request& req);
 std::string lateness(const request& req);
 std::string naps(const request& req);
 std::string naps_blocking(const request& req);
+std::string interrupted(const request& req);
 std::string stop_world(const request& req);
 std::string checkpoint(const request& req);
 std::string sleep(const request& req);

@@ -38,6 +38,7 @@ var workloads = map[string]func(request) figures{
 	// Go tells its scheduler about every blocking call by itself, so both forms are one.
 	"naps":          naps,
 	"naps_blocking": naps,
+	"interrupted":   interrupted,
 	"stop_world":    stopWorld,
 	"sleep":         sleep,
 	"timers":        timers,

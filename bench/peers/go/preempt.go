@@ -184,3 +184,38 @@ func stopWorld(req request) figures {
 		"stops":  len(took),
 	}
 }
+
+// interrupted: n goroutines spin for 1 ms and wait in ppoll for 1 ms, by turns: how many of the calls return EINTR?
+func interrupted(req request) figures {
+	loops := startLoops(2 * req.procs)
+	var calls, cut atomic.Uint64
+	var stopped atomic.Bool
+	var ended sync.WaitGroup
+	ended.Add(req.n)
+	for i := 0; i < req.n; i++ {
+		go func() {
+			for !stopped.Load() {
+				for start := time.Now(); time.Since(start) < time.Millisecond; {
+				}
+				length := syscall.NsecToTimespec(time.Millisecond.Nanoseconds())
+				_, _, err := syscall.Syscall6(syscall.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&length)), 0, 0, 0)
+				calls.Add(1)
+				if err == syscall.EINTR {
+					cut.Add(1)
+				}
+			}
+			ended.Done()
+		}()
+	}
+	rawSleep(req.duration)
+	stopped.Store(true)
+	loops.stop()
+	ended.Wait()
+	if calls.Load() == 0 {
+		fail("no call was made")
+	}
+	return figures{
+		"cut_per_mille": 1000 * float64(cut.Load()) / float64(calls.Load()),
+		"calls":         calls.Load(),
+	}
+}
