@@ -143,6 +143,7 @@ bool stay_out(M* mp) noexcept {
 }
 
 bool begin_on_credit(M* mp) noexcept {
+  die_if_forked();
   if (mp->detach.enter(mp->needs_fence)) return false;
   G* const gp = mp->curg();
   const bool has = mp->detach.is_lost() && has_credit(mp, gp);
@@ -155,6 +156,7 @@ bool begin_on_credit(M* mp) noexcept {
 }
 
 bool end_on_credit(M* mp) noexcept {
+  die_if_forked();
   G* const gp = mp->curg();
   locked l;
   // Then it has a P, or can have one at once; or it must end.

@@ -18,8 +18,9 @@ namespace weft::sched {
 namespace {
 
 constexpr std::int64_t kAnswerNs = 5 * os::kMillisecond;
-constexpr std::uint8_t kSpareTimes = 8;     // not stopped in the C library so many times
-constexpr std::uint8_t kLooksOffCpu = 16;   // and then it is believed to compute
+constexpr std::uint8_t kSpareTimes = 8;    // not stopped in the C library so many times
+constexpr std::uint8_t kLooksOffCpu = 16;  // and then it is believed to compute
+constexpr std::int64_t kLongestBurstNs = 4 * os::kMillisecond;  // beyond, it is not waited for
 constexpr std::uint32_t kAwakeAtOnce = 64;  // so many that are lost are looked at each time
 constexpr std::uint32_t kAsleepAtOnce = 8;  // they come in by themselves when they are awake
 
@@ -71,7 +72,7 @@ void saw_asleep(M* v) noexcept {
   const std::int64_t cpu = v->seen.eye.cpu_ns();
   if (cpu == v->seen.asleep_cpu) return;  // the same sleep
   const std::int64_t burst = v->seen.asleep_cpu < 0 ? 0 : cpu - v->seen.asleep_cpu;
-  v->seen.burst = std::max(burst, v->seen.burst - v->seen.burst / 8);
+  v->seen.burst = burst > kLongestBurstNs ? 0 : std::max(burst, v->seen.burst - v->seen.burst / 8);
   v->seen.asleep_cpu = cpu;
 }
 
