@@ -12,10 +12,12 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 
 #include <weft/weft.hpp>
 
+#include "support/for_procs.hpp"
 #include "support/preemptible.hpp"
 
 namespace weft::test {
@@ -48,6 +50,34 @@ class pressure {
   std::atomic<bool> stop_{false};
   weft::wait_group wg_;
 };
+
+// So many goroutines that compute that every P has one and some wait. None makes a call into weft until it is told to end.
+class hogs {
+ public:
+  explicit hogs(unsigned n) {
+    for (unsigned i = 0; i < n; ++i)
+      wg_.go([this] {
+        ++nrunning_;
+        while (!stop_.load(std::memory_order_relaxed)) asm volatile("");
+      });
+  }
+  ~hogs() {
+    stop_ = true;
+    wg_.wait();
+  }
+  unsigned running() const { return nrunning_; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<unsigned> nrunning_{0};
+  weft::wait_group wg_;
+};
+
+// Sleeps in the kernel and tells nobody.
+inline void nap(std::chrono::microseconds time) {
+  const timespec t{0, static_cast<long>(time.count()) * 1000};
+  ::nanosleep(&t, nullptr);
+}
 
 // Computes for so long, without a call into weft and without a system call.
 inline void spin_for(std::chrono::steady_clock::duration time) {
@@ -124,3 +154,14 @@ inline double setting(const char* name, double otherwise) {
 }
 
 }  // namespace weft::test
+
+// As TEST_FOR_PROCS, with WEFT_DEBUG=asyncpreemptoff=1.
+#define TEST_WITHOUT_SIGNALS(suite, name)                                           \
+  static void weft_quiet_body_of_##suite##_##name();                                \
+  static void weft_quietly_##suite##_##name(unsigned nprocs) {                      \
+    const weft::test::debug_setting off("asyncpreemptoff=1");                       \
+    weft::test::run_on(nprocs, weft_quiet_body_of_##suite##_##name);                \
+  }                                                                                 \
+  TEST(suite, name##_without_signals_on_1_p) { weft_quietly_##suite##_##name(1); }  \
+  TEST(suite, name##_without_signals_on_2_ps) { weft_quietly_##suite##_##name(2); } \
+  static void weft_quiet_body_of_##suite##_##name()
