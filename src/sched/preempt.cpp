@@ -212,19 +212,23 @@ bool end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
   });
   if (held == nullptr) return false;
   gp->set_manner(G::kHabit, is_asleep);
+  // One that has used no CPU to speak of since it was asked sleeps, or waits for a CPU: it is looked after as any other.
+  const bool has_computed =
+      !is_asleep && v->seen.eye.cpu_ns() - pp->seen.asked_cpu >= kComputeWithoutPNs;
   {
     locked l;
     if (is_still_out_locked(v, held)) {
       list_lost_locked(v, is_asleep);
       v->was_slice_over = true;
-      v->computes_since_cpu.store(v->seen.eye.cpu_ns() - kComputeWithoutPNs,
-                                  std::memory_order_relaxed);  // it has had its time
+      if (has_computed)
+        v->computes_since_cpu.store(v->seen.eye.cpu_ns() - kComputeWithoutPNs,
+                                    std::memory_order_relaxed);  // it has had its time
     }
     if (is_asleep) sched.nstopped_first = static_cast<std::uint32_t>(sched.stopped.size());
   }
   sched.npreempted.fetch_add(1, std::memory_order_relaxed);  // only counted
   hand_off(held);
-  if (!is_asleep) stop_by_signal(v, now_ns);
+  if (has_computed) stop_by_signal(v, now_ns);
   return true;
 }
 

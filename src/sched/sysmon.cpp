@@ -17,6 +17,7 @@
 #include "os/cgroup.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_count.hpp"
+#include "os/thread_watch.hpp"
 #include "sched/borrow.hpp"
 #include "sched/deadlock.hpp"
 #include "sched/detach.hpp"
@@ -110,7 +111,10 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
   } else if (now_ns - pp->seen.sched_since_ns < kSliceNs) {
     return;
   } else if (!std::exchange(pp->seen.was_asked, true)) {
-    if (M* const mp = pp->m.load(std::memory_order_acquire)) mp->detach.ask_attention();
+    if (M* const mp = pp->m.load(std::memory_order_acquire)) {
+      mp->detach.ask_attention();
+      pp->seen.asked_cpu = os::thread_cpu_ns(mp->tid.load(std::memory_order_relaxed));
+    }
   } else {
     found.did_something |= end_slice_by_force(pp, now_ns);
     pp->seen.was_asked = false;
