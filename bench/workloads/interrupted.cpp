@@ -37,12 +37,13 @@ std::string interrupted(const request& req) {
           spin_for_1_ms();
           const int result = ::poll(nullptr, 0, 1);
           ncalls.fetch_add(1, std::memory_order_relaxed);  // only counted
-          if (result < 0 && errno == EINTR) ncut.fetch_add(1, std::memory_order_relaxed);
+          if (result < 0 && errno == EINTR)
+            ncut.fetch_add(1, std::memory_order_relaxed);  // only counted
         }
       });
     }
     weft::sleep_for(std::chrono::duration<double>(req.seconds));
-    is_stopped.store(true, std::memory_order_relaxed);
+    is_stopped.store(true, std::memory_order_relaxed);  // only a flag
     loops.stop();
     ended.wait();
   });

@@ -92,23 +92,8 @@ inline std::int64_t deadline_in(std::int64_t ns) noexcept {
   return saturating_muladd(ns, 1, now_ns());
 }
 
-// Of a clock that is not ours: it may have been set while we slept, so it is asked again.
-template <class Clock, class Duration>
-WEFT_MAY_SWITCH void sleep_until_on(const std::chrono::time_point<Clock, Duration>& when) {
-  const std::int64_t end = to_ns(when.time_since_epoch());
-  for (bool has_slept = false;; has_slept = true) {
-    const std::int64_t now = to_ns<rounding::down>(Clock::now().time_since_epoch());
-    const std::int64_t left = end <= now ? 0 : saturating_muladd(now, -1, end);
-    if (left != 0) {
-      sleep_until_ns(deadline_in(left));
-    } else {
-      if (!has_slept) sleep_until_ns(kFirstNs);
-      return;
-    }
-  }
-}
-
-// wait(deadline_ns) says whether what it waits for has come; until it has, or `when` has.
+// wait(deadline_ns) says whether what it waits for has come; until it has, or `when` has. The last time it is asked only to look
+// (kFirstNs). A clock that is not ours may have been set while we waited, so it is asked again.
 template <class Clock, class Duration, class Wait>
 WEFT_MAY_SWITCH bool wait_until_on(const std::chrono::time_point<Clock, Duration>& when,
                                    Wait&& wait) {
@@ -116,7 +101,7 @@ WEFT_MAY_SWITCH bool wait_until_on(const std::chrono::time_point<Clock, Duration
   if constexpr (std::is_same_v<Clock, clock>) {
     return wait(end);
   } else {
-    for (;;) {  // that clock may be set meanwhile
+    for (;;) {
       const std::int64_t now = to_ns<rounding::down>(Clock::now().time_since_epoch());
       const std::int64_t left = end <= now ? 0 : saturating_muladd(now, -1, end);
       if (wait(left == 0 ? kFirstNs : deadline_in(left))) return true;
@@ -146,7 +131,12 @@ WEFT_MAY_SWITCH void sleep_until(const std::chrono::time_point<Clock, Duration>&
   if constexpr (std::is_same_v<Clock, clock>) {
     detail::sleep_until_ns(detail::to_ns(when.time_since_epoch()));
   } else {
-    detail::sleep_until_on(when);
+    bool has_slept = false;
+    detail::wait_until_on(when, [&has_slept](std::int64_t deadline_ns) {
+      if (deadline_ns != detail::kFirstNs || !has_slept) detail::sleep_until_ns(deadline_ns);
+      has_slept = true;
+      return false;
+    });
   }
 }
 

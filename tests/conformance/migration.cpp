@@ -8,35 +8,12 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/pressure.hpp"
 
 namespace {
 
-// Sets WEFT_DEBUG for the runtimes that begin in its scope.
-class migrating {
- public:
-  migrating() {
-    const char* const old = std::getenv("WEFT_DEBUG");
-    had_ = old != nullptr;
-    if (had_) old_ = old;
-    ::setenv("WEFT_DEBUG", "migrate=1", 1);
-  }
-  ~migrating() {
-    if (had_) {
-      ::setenv("WEFT_DEBUG", old_.c_str(), 1);
-    } else {
-      ::unsetenv("WEFT_DEBUG");
-    }
-  }
-  migrating(const migrating&) = delete;
-  migrating& operator=(const migrating&) = delete;
-
- private:
-  std::string old_;
-  bool had_ = false;
-};
-
 void run_migrating(unsigned nprocs, void (*body)()) {
-  const migrating mode;
+  const weft::test::debug_setting mode("migrate=1");
   weft::test::run_on(nprocs, body);
 }
 
