@@ -156,6 +156,16 @@ TEST_FOR_PROCS(join_for_race, from_plain_threads) {
   EXPECT_EQ(nright, 150);
 }
 
+// The second wait lies where the first one lay: a timer of the first that still runs would end the second.
+TEST_FOR_PROCS(join_for, leaves_no_timer_behind) {
+  for (int i = 0; i < 20; ++i) {
+    auto at_once = weft::spawn([] {});
+    auto later = weft::spawn([] { weft::sleep_for(4ms); });
+    const bool has_ended = at_once.wait_for(1ms);  // or not, on a slow machine
+    ASSERT_TRUE(later.wait_for(1h)) << "in round " << i << ", the first ended: " << has_ended;
+  }
+}
+
 // Each cancelled timer stays in its heap for a while: many of them must not be in the way.
 TEST_FOR_PROCS(join_for, ten_thousand_that_end_long_before_their_time) {
   for (int i = 0; i < 10'000; ++i) {
