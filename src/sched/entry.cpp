@@ -47,6 +47,12 @@ bool has_credit(const M* mp, const G* gp) noexcept {
          mp->computes_since_cpu.load(std::memory_order_relaxed) == 0;  // sysmon has not seen it
 }
 
+// Forced migration has no use for a yield() that is no step. Relaxed: fixed before any thread was made.
+bool may_stay_out(const M* mp) noexcept {
+  return mp->detach.is_lost() && has_credit(mp, mp->curg()) &&
+         !sched.is_migrating.load(std::memory_order_relaxed);
+}
+
 bool was_asleep(const M* mp, const G* gp) noexcept {
   return gp->has_habit() || gp->status() == g_status::syscall || has_credit(mp, gp);
 }
@@ -136,7 +142,7 @@ void enter_slow(M* mp) noexcept {
 // Whoever is doomed has been asked for attention as well.
 bool stay_out(M* mp) noexcept {
   die_if_forked();
-  if (!mp->detach.is_lost() || !has_credit(mp, mp->curg())) return false;
+  if (!may_stay_out(mp)) return false;
   if (!mp->detach.leave()) return true;
   mp->detach.enter(mp->needs_fence);
   return false;

@@ -139,9 +139,9 @@ M* yield_borrowing(M* mp, G* self) noexcept {
 
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
 [[gnu::noinline]] M* yield_slow(M* mp, G* self) noexcept {
-  if (rt::kPreempts && mp->is_borrowing.load(std::memory_order_relaxed))
-    return yield_borrowing(mp, self);                                        // our own
   const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
+  if (rt::kPreempts && !migrates && mp->is_borrowing.load(std::memory_order_relaxed))  // our own
+    return yield_borrowing(mp, self);
   if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
       !anything_queued())
     return mp;

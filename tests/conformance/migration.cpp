@@ -17,10 +17,14 @@ void run_migrating(unsigned nprocs, void (*body)()) {
   weft::test::run_on(nprocs, body);
 }
 
+// Each step of these tests moves a goroutine once: a slice that ends on the way out of it would be a second step, perhaps back.
+using single_steps = weft::no_preempt;
+
 void yield_moves() {
   weft::wait_group wg;
   for (int i = 0; i < 3; ++i) {
     wg.go([] {
+      const single_steps guard;
       for (int n = 0; n < 30; ++n) {
         const int before = weft::test::thread_id();
         weft::yield();
@@ -35,6 +39,7 @@ TEST(migration, every_yield_resumes_on_another_thread_on_2_ps) { run_migrating(2
 TEST(migration, every_yield_resumes_on_another_thread_on_4_ps) { run_migrating(4, yield_moves); }
 
 void wait_moves() {
+  const single_steps guard;
   for (int n = 0; n < 30; ++n) {
     const int before = weft::test::thread_id();
     weft::event e;
@@ -59,6 +64,7 @@ void locked_stays() {
       ASSERT_EQ(weft::test::thread_id(), tid);
     }
     weft::unlock_os_thread();
+    const single_steps guard;
     weft::yield();
     EXPECT_NE(weft::test::thread_id(), tid);
   }).join();
@@ -86,6 +92,7 @@ void exceptions_move() {
   weft::wait_group wg;
   for (int i = 0; i < 4; ++i) {
     wg.go([i] {
+      const single_steps guard;
       for (int n = 0; n < 10; ++n) {
         try {
           struct parks {
