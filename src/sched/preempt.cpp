@@ -135,10 +135,13 @@ bool look_after(M* v, std::int64_t now_ns) noexcept {
 // The next ones of those in the list, round robin.
 std::uint32_t take_turns_locked(base::linked_list<M, &M::lost_link>& list, std::uint32_t most,
                                 M** out) noexcept {
-  const auto n = std::min(most, static_cast<std::uint32_t>(list.size()));
-  for (std::uint32_t i = 0; i < n; ++i) {
-    out[i] = list.pop_front();
-    list.push_back(out[i]);
+  const auto limit = std::min(most, static_cast<std::uint32_t>(list.size()));
+  std::uint32_t n = 0;
+  while (n < limit) {
+    M* const next = list.pop_front();
+    if (next == nullptr) break;
+    list.push_back(next);
+    out[n++] = next;
   }
   return n;
 }
