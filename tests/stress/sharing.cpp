@@ -1,12 +1,14 @@
 // sharing.cpp: goroutines that compute share the processors evenly, wherever they are when their time is up.
 //
 // WEFT_SHARE_SECONDS=60 runs each case so long and then wants every goroutine within 20 % of the mean. In the ordinary suite, where other
-// tests run beside it and a case has half a second, it only wants everybody to get on and every result to be right.
+// tests run beside it and a case has half a second, it only wants everybody to get on and every result to be right. In both, those who
+// have lost their P must not compute beside those who have one: the kernel would share evenly among them as well.
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -27,6 +29,13 @@ double seconds_per_case() {
 // So many goroutines that three want each of two Ps.
 constexpr std::size_t kHogs = 6;
 
+// What this process has used of the CPUs.
+double cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
 // work(i): a piece of a tenth of a millisecond or so; false: a wrong result.
 template <class Work>
 void share(Work work) {
@@ -35,6 +44,8 @@ void share(Work work) {
   std::atomic<bool> stop{false};
   std::atomic<int> nwrong{0};
   std::array<std::atomic<long>, kHogs> done{};
+  const double used_before = cpu_seconds();
+  const auto began = std::chrono::steady_clock::now();
   weft::wait_group wg;
   for (std::size_t i = 0; i < kHogs; ++i) {
     wg.go([&, i] {
@@ -47,7 +58,10 @@ void share(Work work) {
   weft::sleep_for(std::chrono::duration<double>(seconds));
   stop = true;
   wg.wait();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   EXPECT_EQ(nwrong.load(), 0);
+  EXPECT_LT(cpu_seconds() - used_before, 1.3 * weft::max_procs() * took.count())
+      << "more compute than have a processor";
   double mean = 0;
   for (const auto& each : done) mean += static_cast<double>(each.load()) / kHogs;
   const double least = seconds >= 5 ? 0.8 : 0.05;
