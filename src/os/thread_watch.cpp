@@ -16,6 +16,7 @@
 
 #include "os/clock.hpp"
 #include "os/line_reader.hpp"
+#include "os/parse.hpp"
 #include "os/procfs.hpp"
 #include "os/text.hpp"
 
@@ -196,6 +197,20 @@ bool thread_watch::look_at_letter(thread_activity& seen) noexcept {
   else
     seen = thread_activity::asleep;
   return true;
+}
+
+std::int64_t thread_watch::nsleeps() const noexcept {
+  constexpr std::string_view kKey = "\nvoluntary_ctxt_switches:\t";
+  const int saved = errno;
+  char buffer[4096];
+  const task_path path(tid_, "status");
+  const auto text = tid_ > 0 ? read_small_file(path.c_str(), buffer) : std::nullopt;
+  errno = saved;
+  const std::size_t at = text ? text->find(kKey) : std::string_view::npos;
+  if (at == std::string_view::npos) return -1;
+  const std::string_view rest = text->substr(at + kKey.size());
+  const auto n = parse_number<std::int64_t>(rest.substr(0, rest.find('\n')));
+  return n ? *n : -1;
 }
 
 thread_activity thread_watch::look_at_clock(std::int64_t cpu_ns) noexcept {

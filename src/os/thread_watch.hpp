@@ -65,6 +65,8 @@ class thread_watch {
   thread_activity look() noexcept;
   bool is_asleep() noexcept { return look() == thread_activity::asleep; }
   std::int64_t cpu_ns() const noexcept { return thread_cpu_ns(tid_); }
+  // How often it has gone to sleep (or yielded its CPU) so far; -1: the system does not say. 15 us.
+  std::int64_t nsleeps() const noexcept;
 
   int tid() const noexcept { return tid_; }  // 0: closed
   // Which source gave the last answer.

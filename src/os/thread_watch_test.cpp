@@ -425,6 +425,41 @@ TEST(thread_watch, where_the_file_is_forbidden_the_letter_is_read) {
   EXPECT_EQ(of_busy, thread_activity::running);
 }
 
+TEST(thread_watch, counts_the_sleeps_of_others) {
+  const auto sleeper = napper();
+  thread_watch of_sleeper;
+  of_sleeper.open(sleeper->tid());
+  const std::int64_t before = of_sleeper.nsleeps();
+  if (before < 0) GTEST_SKIP() << "no /proc/self/task/T/status here";
+  const std::int64_t limit = now_ns() + 10 * kSecond;
+  while (of_sleeper.nsleeps() < before + 3 && now_ns() < limit) yield_cpu();
+  EXPECT_GE(of_sleeper.nsleeps(), before + 3);
+}
+
+TEST(thread_watch, counts_no_sleeps_of_one_that_computes) {
+  std::atomic<bool> is_over{false};
+  const companion loop(
+      [&] {
+        while (!is_over) {
+        }
+      },
+      [&] { is_over = true; });
+  thread_watch of_loop;
+  of_loop.open(loop.tid());
+  const std::int64_t used = of_loop.cpu_ns();
+  const std::int64_t before = of_loop.nsleeps();
+  if (before < 0) GTEST_SKIP() << "no /proc/self/task/T/status here";
+  while (of_loop.cpu_ns() < used + 20 * kMillisecond) yield_cpu();
+  EXPECT_EQ(of_loop.nsleeps(), before);
+}
+
+TEST(thread_watch, knows_no_sleeps_of_nobody) {
+  thread_watch none;
+  EXPECT_EQ(none.nsleeps(), -1);
+  none.open(INT_MAX);
+  EXPECT_EQ(none.nsleeps(), -1);
+}
+
 TEST(thread_cpu, is_the_time_that_the_thread_has_used) {
   timespec mine{};
   ASSERT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mine), 0);

@@ -110,8 +110,10 @@ struct alignas(64) M {
     std::int64_t signalled_ns = 0;
     // By its CPU clock:
     std::int64_t asleep_cpu = -1;  // when it was last seen asleep
-    std::int64_t burst = 0;        // how long it mostly computes between two sleeps; 0: unknown
+    std::int64_t short_burst = 0;  // how long it computes between two sleeps, at least
+    std::int64_t long_burst = 0;   // and at most; 0: unknown
     std::int64_t off_cpu = -1;     // when it was last seen to wait for a CPU
+    std::int64_t nsleeps = -1;     // how often it had gone to sleep by then
     std::uint8_t noff_cpu = 0;     // looks that found it so, and its clock advanced
   } seen;                          // by sysmon, or whoever holds world_lock with sysmon gone
 
@@ -133,8 +135,8 @@ struct alignas(64) M {
     is_signalled.store(false, std::memory_order_relaxed);
     nspared = nshort_absences = 0;
     left_ns = 0;
-    seen.asleep_cpu = seen.off_cpu = -1;
-    seen.burst = 0;
+    seen.asleep_cpu = seen.off_cpu = seen.nsleeps = -1;
+    seen.short_burst = seen.long_burst = 0;
     seen.noff_cpu = 0;
     waits = m_wait::none;
     nextp = oldp = nullptr;

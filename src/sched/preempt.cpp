@@ -4,6 +4,7 @@
 #include "sched/preempt.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "os/library_ranges.hpp"
 #include "os/preempt_signal.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kAnswerNs = 5 * os::kMillisecond;
 constexpr std::uint8_t kSpareTimes = 8;    // not stopped in the C library so many times
-constexpr std::uint8_t kLooksOffCpu = 16;  // and then it is believed to compute
+constexpr std::uint8_t kLooksOffCpu = 16;  // where nothing better is known
 constexpr std::int64_t kLongestBurstNs = 4 * os::kMillisecond;  // beyond, it is not waited for
 constexpr std::uint32_t kAwakeAtOnce = 64;  // so many that are lost are looked at each time
 constexpr std::uint32_t kAsleepAtOnce = 8;  // they come in by themselves when they are awake
@@ -49,9 +50,20 @@ os::thread_activity look_at(M* v) noexcept {
   return v->seen.eye.look();
 }
 
+// v waited for a CPU at the last look as well, and has computed in between without going to sleep. Where the system does not count that,
+// one whose clock has moved from look to look is believed after a few.
+bool has_only_computed(M* v, std::int64_t cpu_ns) noexcept {
+  const bool has_moved = cpu_ns != std::exchange(v->seen.off_cpu, cpu_ns);
+  const std::int64_t nsleeps = v->seen.eye.nsleeps();
+  if (nsleeps >= 0) return std::exchange(v->seen.nsleeps, nsleeps) == nsleeps && has_moved;
+  if (!has_moved || ++v->seen.noff_cpu < kLooksOffCpu) return false;
+  v->seen.noff_cpu = 0;
+  return true;
+}
+
 // v uses a CPU at this moment: its clock moves while we look. One that was woken in the kernel and waits for a CPU looks as if it
 // computed, but its call is not over yet: poll() and recv() would end with EINTR though their time is up.
-// Whoever shares our own CPU is never seen on it: one whose clock has moved from look to look is believed after a few.
+// Whoever shares our own CPU is never seen on it.
 bool is_on_cpu(M* v) noexcept {
   const std::int64_t before = v->seen.eye.cpu_ns();
   if (look_at(v) != os::thread_activity::running) {
@@ -59,11 +71,7 @@ bool is_on_cpu(M* v) noexcept {
     return false;
   }
   const std::int64_t after = v->seen.eye.cpu_ns();
-  const bool has_moved = after != v->seen.off_cpu;
-  v->seen.off_cpu = after;
-  if (after == before && !(has_moved && ++v->seen.noff_cpu >= kLooksOffCpu)) return false;
-  v->seen.noff_cpu = 0;
-  return true;
+  return after != before || has_only_computed(v, after);
 }
 
 void saw_asleep(M* v) noexcept {
@@ -72,14 +80,21 @@ void saw_asleep(M* v) noexcept {
   const std::int64_t cpu = v->seen.eye.cpu_ns();
   if (cpu == v->seen.asleep_cpu) return;  // the same sleep
   const std::int64_t burst = v->seen.asleep_cpu < 0 ? 0 : cpu - v->seen.asleep_cpu;
-  v->seen.burst = burst > kLongestBurstNs ? 0 : std::max(burst, v->seen.burst - v->seen.burst / 8);
   v->seen.asleep_cpu = cpu;
+  if (burst == 0 || burst > kLongestBurstNs) {
+    v->seen.short_burst = v->seen.long_burst = 0;
+    return;
+  }
+  // A sleep that was not seen makes one long burst out of two: so the shortest counts as well.
+  const std::int64_t least = v->seen.short_burst == 0 ? burst : v->seen.short_burst;
+  v->seen.short_burst = std::min(burst, least + least / 8);
+  v->seen.long_burst = std::max(burst, v->seen.long_burst - v->seen.long_burst / 8);
 }
 
 // It has computed about as long as it mostly does, and may be on its way into the kernel: a signal might meet it there.
 bool is_about_to_sleep(const M* v, std::int64_t cpu) noexcept {
   const std::int64_t now = cpu - v->seen.asleep_cpu;
-  return now > v->seen.burst / 2 && now < 2 * v->seen.burst;
+  return now > v->seen.short_burst / 2 && now < 2 * v->seen.long_burst;
 }
 
 void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
@@ -196,24 +211,31 @@ bool look_after_lost(std::int64_t now_ns) noexcept {
   bool any = false;
   for (std::uint32_t i = 0; i < n; ++i) {
     const bool is_awake = look_after(some[i], now_ns);
-    any |= is_awake;
+    // One that was sent a signal stops by itself. relaxed: only sysmon sets it
+    any |= is_awake && !some[i]->is_signalled.load(std::memory_order_relaxed);
     locked l;
     move_locked(some[i], is_awake);
   }
   return any;
 }
 
-bool end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
-  if (!can_signal() || !may_hold_another_thread()) return false;
+std::int64_t begin_to_watch(M* v) noexcept {
+  v->seen.eye.open(v->tid.load(std::memory_order_relaxed));  // written before it ever had a P
+  v->seen.nsleeps = v->seen.eye.nsleeps();
+  return v->seen.off_cpu = v->seen.eye.cpu_ns();
+}
+
+void end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
+  if (!can_signal() || !may_hold_another_thread()) return;
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
-  if (v == nullptr) return false;
+  if (v == nullptr) return;
   const bool is_asleep = look_at(v) == os::thread_activity::asleep;
   G* gp = nullptr;
   P* const held = detach(v, kSysmonRequest, [&](P* p) {
     gp = v->curg();
     return p == pp && may_lose(v, g_status::running);
   });
-  if (held == nullptr) return false;
+  if (held == nullptr) return;
   gp->set_manner(G::kHabit, is_asleep);
   // One that has used no CPU to speak of since it was asked sleeps, or waits for a CPU: it is looked after as any other.
   const bool has_computed =
@@ -232,7 +254,6 @@ bool end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
   sched.npreempted.fetch_add(1, std::memory_order_relaxed);  // only counted
   hand_off(held);
   if (has_computed) stop_by_signal(v, now_ns);
-  return true;
 }
 
 bool take_from_sleeper(P* pp) noexcept {

@@ -31,8 +31,11 @@ void stop_by_signal(M* v, std::int64_t now_ns) noexcept;
 // True: there are some that compute. From sysmon.
 bool look_after_lost(std::int64_t now_ns) noexcept;
 
-// pp's goroutine has had its slice, was asked (attention), and did not answer: takes the P, stops it, and has others run. True: done.
-bool end_slice_by_force(P* pp, std::int64_t now_ns) noexcept;
+// v is asked for its attention. Gives its CPU clock; whether it has only computed since then can be told later. From sysmon.
+std::int64_t begin_to_watch(M* v) noexcept;
+
+// pp's goroutine has had its slice, was asked (attention), and did not answer: takes the P, stops it, and has others run.
+void end_slice_by_force(P* pp, std::int64_t now_ns) noexcept;
 
 // pp's thread sleeps in the kernel, inside user code: others run on the P. True: it did, and was taken.
 bool take_from_sleeper(P* pp) noexcept;

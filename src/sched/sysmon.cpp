@@ -36,7 +36,8 @@ constexpr std::int64_t kShortestNs = 20 * os::kMicrosecond;
 constexpr std::int64_t kLongestNs = kSysmonNapNs;
 constexpr std::int64_t kLongestDeferralNs = os::kMillisecond;
 constexpr std::int64_t kSuspectNs = 250 * os::kMicrosecond;
-constexpr std::int64_t kOldSuspectNs = os::kMillisecond;  // it computes, as it did the last times
+constexpr std::int64_t kOldSuspectNs =
+    2 * os::kMillisecond;  // they compute, as they did the last times
 constexpr int kSuspectLooks = 20;
 constexpr std::int64_t kWishShare =
     8;  // whoever can wait for so long is seen to in an eighth of it
@@ -113,10 +114,10 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
   } else if (!std::exchange(pp->seen.was_asked, true)) {
     if (M* const mp = pp->m.load(std::memory_order_acquire)) {
       mp->detach.ask_attention();
-      pp->seen.asked_cpu = os::thread_cpu_ns(mp->tid.load(std::memory_order_relaxed));
+      pp->seen.asked_cpu = begin_to_watch(mp);
     }
   } else {
-    found.did_something |= end_slice_by_force(pp, now_ns);
+    end_slice_by_force(pp, now_ns);
     pp->seen.was_asked = false;
   }
 }
@@ -220,11 +221,10 @@ class watch {
     }
     std::int64_t longest_ns = kLongestNs;
     if (found_.any_deferral) longest_ns = kLongestDeferralNs;
+    if (found_.did_something) nsuspect_ = 0;
     if (found_.any_suspect || is_urgent_waiting_) {
       longest_ns = nsuspect_ < kSuspectLooks ? kSuspectNs : kOldSuspectNs;
-      ++nsuspect_;
-    } else {
-      nsuspect_ = 0;
+      nsuspect_ = std::min(nsuspect_ + 1, kEnoughLooks);
     }
     // Soon: the longer it has computed, the more likely it is about to enter the kernel when the signal comes.
     if (found_.any_without_p) longest_ns = std::min(longest_ns, kSuspectNs);
@@ -263,7 +263,7 @@ class watch {
 
   int nquiet_ = 0;    // looks without anything to do
   int nidle_ = 0;     // looks that found all Ps idle
-  int nsuspect_ = 0;  // looks that found the same suspicion
+  int nsuspect_ = 0;  // looks with a suspicion since one was right
   findings found_;
   bool is_urgent_waiting_ = false;
   std::int64_t delay_ns_ = kShortestNs;
