@@ -12,7 +12,7 @@ namespace weft::sched {
 
 namespace {
 
-constexpr std::int64_t kLongWaitNs = 2 * os::kSecond;
+constexpr std::int64_t kLongWaitNs = 10 * os::kSecond;
 constexpr std::size_t kStacksPerPass = 1000;
 constexpr std::size_t kTrimsPerPass = 10'000;
 
