@@ -20,6 +20,18 @@ class WEFT_API goroutine_exited : public std::runtime_error {
   goroutine_exited();
 };
 
+// A send on a closed channel, or a second close.
+class WEFT_API closed_channel : public std::runtime_error {
+ public:
+  explicit closed_channel(const char* what_was_done);
+};
+
+// A close of a channel that was never made.
+class WEFT_API nil_channel : public std::logic_error {
+ public:
+  nil_channel();
+};
+
 // Called once with the first line of a fatal error, after it was printed and before the process ends.
 // It runs on the thread that failed, perhaps in a signal handler: only async-signal-safe calls are safe.
 // Returns the hook that was there before.

@@ -1,6 +1,7 @@
 // weft.hpp: everything.
 #pragma once
 
+#include <weft/chan.hpp>
 #include <weft/error.hpp>
 #include <weft/event.hpp>
 #include <weft/go.hpp>

@@ -12,6 +12,12 @@ enum class wait_reason : std::uint8_t {
   join,
   wait_group,
   sleep,
+  chan_send,
+  chan_receive,
+  nil_chan_send,
+  nil_chan_receive,
+  select,
+  empty_select,
   main_goroutine,  // a thread in run()
 };
 
@@ -27,6 +33,18 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
       return "wait_group wait";
     case wait_reason::sleep:
       return "sleep";
+    case wait_reason::chan_send:
+      return "chan send";
+    case wait_reason::chan_receive:
+      return "chan receive";
+    case wait_reason::nil_chan_send:
+      return "chan send (nil chan)";
+    case wait_reason::nil_chan_receive:
+      return "chan receive (nil chan)";
+    case wait_reason::select:
+      return "select";
+    case wait_reason::empty_select:
+      return "select (no cases)";
     case wait_reason::main_goroutine:
       return "running main";
   }

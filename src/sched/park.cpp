@@ -86,11 +86,11 @@ void commit_departure_slow(M* mp) noexcept {
   }
 }
 
-void park(publish_fn publish, void* arg, wait_reason why, const void* object, way how) noexcept {
-  M* mp = enter();
+M* park_inside(M* mp, publish_fn publish, void* arg, wait_reason why, const void* object,
+               way how) noexcept {
   if (mp == nullptr) {
     park_foreign(publish, arg, why);
-    return;
+    return nullptr;
   }
   G* const self = mp->curg();
   self->why = why;
@@ -102,7 +102,22 @@ void park(publish_fn publish, void* arg, wait_reason why, const void* object, wa
   G* const next = how == way::direct ? next_after(mp, self) : nullptr;
   mp = next != nullptr ? go_direct(mp, self, next, false) : switch_to_g0(mp, self, false);
   self->why = wait_reason::none;
-  leave(mp);
+  return mp;
+}
+
+void park(publish_fn publish, void* arg, wait_reason why, const void* object, way how) noexcept {
+  M* const mp = park_inside(enter(), publish, arg, why, object, how);
+  if (mp != nullptr) leave(mp);
+}
+
+void park_for_ever(wait_reason why) noexcept {
+  const auto nobody = [](G*, void*) { return true; };
+  for (;;) park(nobody, nullptr, why, nullptr);
+}
+
+bool is_abandoned(const G* gp) noexcept {
+  // relaxed: it changes while no goroutine runs
+  return !gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed);
 }
 
 void ready(M* mp, G* gp) noexcept {
@@ -110,7 +125,7 @@ void ready(M* mp, G* gp) noexcept {
     wake_foreign(gp);
     return;
   }
-  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
+  if (is_abandoned(gp)) return;
   if (mp == nullptr) die_if_forked();
   claim_waiting(gp);
   // relaxed: fixed before any thread was made

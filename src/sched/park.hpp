@@ -23,6 +23,17 @@ enum class way : std::uint8_t { direct, by_scheduler };
 void park(publish_fn publish, void* arg, wait_reason why, const void* object,
           way how = way::direct) noexcept;
 
+// The same from inside the bracket, perhaps with locks held that publish gives up: nobody can find the goroutine before. mp is null on a
+// plain thread. Returns the M it goes on with, still inside.
+M* park_inside(M* mp, publish_fn publish, void* arg, wait_reason why, const void* object,
+               way how = way::direct) noexcept;
+
+// Whoever waits for something that cannot come.
+[[noreturn]] void park_for_ever(wait_reason why) noexcept;
+
+// Its runtime has ended: it will never run again, and what it waits at is not for it.
+bool is_abandoned(const G* gp) noexcept;
+
 // waiting -> runnable, and the caller's. Waits while the scavenger has the stack in its hands.
 void claim_waiting(G* gp) noexcept;
 

@@ -15,49 +15,30 @@ namespace {
 
 using rt::wait_mark;
 
-// In the waiter's frame.
-struct timed_wait {
-  const wait_list& list;
-  std::int64_t deadline_ns;
-  waiter mine{};
-  rt::timed_wait_word word{};
-  rt::timer* timer = nullptr;
-  std::uint64_t arming = 0;
-  bool is_entered = false;
-};
-
 void time_is_over(rt::timer* node, void* arg, std::uint64_t) {
-  auto* const t = static_cast<timed_wait*>(arg);
+  auto* const w = static_cast<limited_wait*>(arg);
   rt::release_timer(node);
-  G* const gp = t->mine.gp;  // before the mark
-  if (t->word.end(wait_mark::timed_out)) ready_by_timer(gp);
+  G* const gp = w->gp;  // before the mark
+  if (w->word.end(wait_mark::timed_out)) ready_by_timer(gp);
 }
 
-// Once the word is marked the frame may be gone.
-bool enter_and_park(timed_wait* t) noexcept {
-  t->is_entered = t->list.enter(&t->mine, t->list.arg);
-  return t->is_entered && t->word.park();
+bool publish_plainly(G* gp, void* arg) {
+  auto* const w = static_cast<limited_wait*>(arg);
+  w->gp = gp;
+  return w->publish(gp, w->arg);
 }
 
-// The parking step of a plain thread, which looks at the clock itself.
-bool enter(G* gp, void* arg) {
-  auto* const t = static_cast<timed_wait*>(arg);
-  t->mine = {gp, &t->word};
-  return enter_and_park(t);
-}
-
-// And of a goroutine.
-bool arm_and_enter(G* gp, void* arg) {
-  auto* const t = static_cast<timed_wait*>(arg);
-  t->mine = {gp, &t->word};  // before the timer can read it
-  t->timer = rt::take_timer();
-  if (t->timer == nullptr) fatal("weft: out of memory for timers");
-  t->timer->fire = &time_is_over;
-  t->timer->arg = t;
-  t->timer->release = &rt::release_timer;
-  t->arming = arm_timer(current_m(), t->timer, t->deadline_ns);
-  if (t->arming == 0) fatal("weft: out of memory for timers");
-  return enter_and_park(t);
+bool arm_and_publish(G* gp, void* arg) {
+  auto* const w = static_cast<limited_wait*>(arg);
+  w->gp = gp;  // before the timer can read it
+  w->timer = rt::take_timer();
+  if (w->timer == nullptr) fatal("weft: out of memory for timers");
+  w->timer->fire = &time_is_over;
+  w->timer->arg = w;
+  w->timer->release = &rt::release_timer;
+  w->arming = arm_timer(current_m(), w->timer, w->deadline_ns);
+  if (w->arming == 0) fatal("weft: out of memory for timers");
+  return w->publish(gp, w->arg);
 }
 
 // The other one has decided already and is a few instructions before its mark.
@@ -65,34 +46,54 @@ void await_mark(const rt::timed_wait_word& word, wait_mark m) noexcept {
   while (!word.has(m)) os::yield_cpu();
 }
 
+// In the waiter's frame.
+struct timed_wait {
+  const wait_list& list;
+  limited_wait limit;
+  waiter mine{};
+  bool is_entered = false;
+};
+
+// Once the word is marked the frame may be gone.
+bool enter_and_park(G* gp, void* arg) {
+  auto* const t = static_cast<timed_wait*>(arg);
+  t->mine = {gp, &t->limit.word};
+  t->is_entered = t->list.enter(&t->mine, t->list.arg);
+  return t->is_entered && t->limit.word.park();
+}
+
 // Nobody touches the frame any more when this returns. True: the waker has come, or was not needed.
 bool settle(timed_wait& t) noexcept {
-  if (!t.word.has(wait_mark::timed_out) && t.timer != nullptr &&
-      !rt::timer_heap::cancel(t.timer, t.arming))
-    await_mark(t.word, wait_mark::timed_out);
-  if (!t.is_entered || t.word.has(wait_mark::woken)) return true;
-  {
-    const bracket inside;
-    if (t.list.withdraw(&t.mine, t.list.arg)) return false;
-  }
-  await_mark(t.word, wait_mark::woken);
+  if (!t.is_entered || t.limit.word.has(wait_mark::woken)) return true;
+  if (t.list.withdraw(&t.mine, t.list.arg)) return false;
+  await_mark(t.limit.word, wait_mark::woken);
   return true;
 }
 
 }  // namespace
 
+M* park_limited(M* mp, limited_wait& w, wait_reason why, const void* object) noexcept {
+  if (w.deadline_ns == kNever) return park_inside(mp, &publish_plainly, &w, why, object);
+  if (mp == nullptr) {  // a plain thread looks at the clock itself
+    const auto time_out = [](void* arg) {
+      return static_cast<limited_wait*>(arg)->word.end(wait_mark::timed_out);
+    };
+    park_foreign_until(&publish_plainly, &w, w.deadline_ns, time_out, why);
+    return nullptr;
+  }
+  mp = park_inside(mp, &arm_and_publish, &w, why, object, way::by_scheduler);
+  if (!w.word.has(wait_mark::timed_out) && !rt::timer_heap::cancel(w.timer, w.arming))
+    await_mark(w.word, wait_mark::timed_out);
+  return mp;
+}
+
 bool park_until(const wait_list& list, std::int64_t deadline_ns, wait_reason why,
                 const void* object) noexcept {
-  timed_wait t{.list = list, .deadline_ns = deadline_ns};
-  if (current_m() != nullptr) {
-    park(&arm_and_enter, &t, why, object, way::by_scheduler);
-  } else {
-    const auto time_out = [](void* arg) {
-      return static_cast<timed_wait*>(arg)->word.end(wait_mark::timed_out);
-    };
-    park_foreign_until(&enter, &t, deadline_ns, time_out, why);
-  }
-  return settle(t);
+  timed_wait t{.list = list, .limit = {&enter_and_park, &t, deadline_ns}};
+  M* const mp = park_limited(enter(), t.limit, why, object);
+  const bool has_come = settle(t);
+  if (mp != nullptr) leave(mp);
+  return has_come;
 }
 
 void end_wait(M* mp, waiter* w) noexcept {

@@ -9,6 +9,20 @@
 
 namespace weft::sched {
 
+// A wait that its waker or the time can end, in the waiter's frame. publish (as in park()) ends with word.park(), whose answer it gives.
+struct limited_wait {
+  publish_fn publish;
+  void* arg;
+  std::int64_t deadline_ns;  // kNever: only the waker ends it
+  rt::timed_wait_word word{};
+  G* gp = nullptr;
+  rt::timer* timer = nullptr;
+  std::uint64_t arming = 0;
+};
+
+// As park_inside(). When it returns the timer does not touch the wait any more.
+M* park_limited(M* mp, limited_wait& w, wait_reason why, const void* object) noexcept;
+
 struct waiter {
   G* gp = nullptr;
   rt::timed_wait_word* timed = nullptr;  // null: only the waker ends the wait

@@ -1,0 +1,68 @@
+// cell.hpp: what a value travels in when it cannot be moved as bytes. The channel carries the cell's address. Not for users.
+//
+// A channel moves its elements inside the runtime, where no code of the user's may run, and a constructor is such code. So what is not
+// trivially copyable is put into a cell by its sender and taken out by its receiver, each in its own goroutine.
+//
+// A cell is full when it is sent; or it is *late*: sent empty, and filled when it is known that it was accepted. So a value that is moved
+// from only if it is sent can be left alone until then, and a constructor that throws then leaves the cell *void*: the receiver drops it
+// and goes on to the next. Whoever takes a late cell waits until it is filled, which is what its sender does next.
+//
+// Edges
+//   [cell.fill]  filled: set()  ->  is_full.wait()
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <weft/event.hpp>
+
+namespace weft::inline v1::detail {
+
+struct cell_base {
+  void* link = nullptr;  // the channel's (give_back)
+  event is_full;         // only of a late one
+  const bool is_late;
+  bool is_void = false;
+
+  explicit cell_base(bool late) noexcept : is_late(late) {}
+};
+
+struct late_t {};
+
+template <class T>
+struct cell : cell_base {
+  union {
+    T value;
+  };
+
+  explicit cell(late_t) : cell_base(true) {}
+  template <class V>
+  explicit cell(V&& v) : cell_base(false), value(std::forward<V>(v)) {}
+  ~cell() {}  // whoever knows what is in it calls drop()
+
+  // By the sender, after it was accepted. Throws what T's constructor throws.
+  template <class V>
+  void fill(V&& v) {
+    struct always {
+      cell* c;
+      ~always() { c->is_full.set(); }  // the receiver may delete it at once
+    } then{this};
+    is_void = true;
+    std::construct_at(std::addressof(value), std::forward<V>(v));
+    is_void = false;
+  }
+
+  // By whoever has it. False: there is nothing in it, and never will be.
+  WEFT_MAY_SWITCH bool wait_full() noexcept {
+    if (is_late) is_full.wait();
+    return !is_void;
+  }
+
+  static void drop(cell* c) noexcept {
+    if (c->wait_full()) std::destroy_at(std::addressof(c->value));
+    delete c;
+  }
+};
+
+}  // namespace weft::inline v1::detail

@@ -1,0 +1,146 @@
+// element.hpp: how a T gets into a channel and out of it. Not for users.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/cell.hpp>
+#include <weft/detail/channel.hpp>
+#include <weft/error.hpp>
+
+namespace weft::inline v1::detail {
+
+template <class T>
+concept travels_as_bytes = std::is_trivially_copyable_v<T>;
+
+// Never returns `closed`.
+inline bool sent_or_throw(passed p) {
+  if (p == passed::closed) throw closed_channel("send on closed channel");
+  return p == passed::done;
+}
+
+// Room for an element that is received, and how a T comes out of it.
+template <class T>
+class received {
+ public:
+  void* room() noexcept { return &cell_; }
+
+  // Nothing: it was void, and the next one has to be taken. Throws what T's constructor throws; then it is in the channel again.
+  std::optional<T> take(channel* c) {
+    if (!cell_->wait_full()) {
+      delete cell_;
+      return std::nullopt;
+    }
+    struct guard {
+      channel* from;
+      cell<T>* what;
+      ~guard() {
+        if (what != nullptr) give_back(from, what);
+      }
+    } unless_taken{c, cell_};
+    std::optional<T> result(std::in_place, std::move(cell_->value));
+    unless_taken.what = nullptr;
+    cell<T>::drop(cell_);
+    return result;
+  }
+
+ private:
+  cell<T>* cell_ = nullptr;
+};
+
+template <travels_as_bytes T>
+class received<T> {
+ public:
+  received() noexcept {}
+  void* room() noexcept { return bytes_; }
+
+  std::optional<T> take(channel*) noexcept {
+    std::optional<T> result;
+    if constexpr (std::is_nothrow_default_constructible_v<T> && std::is_copy_assignable_v<T>) {
+      std::memcpy(static_cast<void*>(std::addressof(result.emplace())), bytes_, sizeof(T));
+    } else {
+      result.emplace(std::move(*std::launder(reinterpret_cast<T*>(bytes_))));
+    }
+    return result;
+  }
+
+ private:
+  alignas(T) std::byte bytes_[sizeof(T)];
+};
+
+// Waits with wait(void* room) -> passed until there is a value. Nothing: closed, or not yet.
+template <class T, class Wait>
+WEFT_MAY_SWITCH std::optional<T> receive(channel* c, Wait&& wait) {
+  received<T> element;
+  while (wait(element.room()) == passed::done) {
+    if (std::optional<T> result = element.take(c)) return result;
+  }
+  return std::nullopt;
+}
+
+// Sends v with pass(const void* element) -> passed. False: not yet. If it is not sent, by an exception or otherwise, v is as before.
+template <class T, class V, class Pass>
+WEFT_MAY_SWITCH bool send_late(V&& v, Pass&& pass) {
+  auto mine = std::make_unique<cell<T>>(late_t{});
+  cell<T>* const element = mine.get();
+  if (!sent_or_throw(pass(&element))) return false;
+  mine.release();  // the receiver's
+  element->fill(std::forward<V>(v));
+  return true;
+}
+
+template <class T, class V, class Pass>
+WEFT_MAY_SWITCH bool send_full(V&& v, Pass&& pass) {
+  struct owner {
+    cell<T>* c;
+    ~owner() {
+      if (c != nullptr) cell<T>::drop(c);
+    }
+  } mine{new cell<T>(std::forward<V>(v))};
+  const passed p = pass(&mine.c);
+  if (p == passed::done) {
+    mine.c = nullptr;  // the receiver's
+    return true;
+  }
+  if constexpr (std::is_rvalue_reference_v<V&&>) {
+    if constexpr (std::is_nothrow_move_assignable_v<T>) {
+      v = std::move(mine.c->value);
+    } else {
+      std::destroy_at(std::addressof(v));
+      std::construct_at(std::addressof(v), std::move(mine.c->value));
+    }
+  }
+  return sent_or_throw(p);
+}
+
+// is_patient: it may wait, and the receiver should not have to wait for us in turn.
+template <class T, class V, class Pass>
+WEFT_MAY_SWITCH bool transmit(V&& v, bool is_patient, Pass&& pass) {
+  if constexpr (travels_as_bytes<T>) {
+    return sent_or_throw(pass(std::addressof(v)));
+  } else if constexpr (std::is_lvalue_reference_v<V&&> || std::is_nothrow_move_constructible_v<T>) {
+    return is_patient ? send_full<T>(std::forward<V>(v), pass)
+                      : send_late<T>(std::forward<V>(v), pass);
+  } else {
+    return send_late<T>(std::forward<V>(v), pass);
+  }
+}
+
+template <class T>
+channel* make_channel_of(std::size_t capacity) {
+  if constexpr (std::is_void_v<T>) {
+    return make_channel(0, 1, capacity, nullptr);
+  } else if constexpr (travels_as_bytes<T>) {
+    return make_channel(sizeof(T), alignof(T), capacity, nullptr);
+  } else {
+    return make_channel(sizeof(void*), alignof(void*), capacity, [](void* element) noexcept {
+      cell<T>::drop(*static_cast<cell<T>**>(element));
+    });
+  }
+}
+
+}  // namespace weft::inline v1::detail

@@ -1,0 +1,153 @@
+// chan.cpp: sending, receiving, closing: chan_core with parking.
+#include "chan/impl.hpp"
+#include "sched/entry.hpp"
+#include "sched/foreign.hpp"
+
+#include <weft/chan.hpp>
+#include <weft/go.hpp>
+
+namespace weft::channels {
+
+namespace {
+
+using detail::channel;
+using detail::passed;
+
+enum class direction : std::uint8_t { send, receive };
+
+passed as_passed(step s) noexcept { return s == step::closed ? passed::closed : passed::done; }
+
+// elem is only read when sending.
+step take_step(core& c, direction to, void* elem, rt::G*& wake) noexcept {
+  return to == direction::send ? c.send(elem, wake) : c.recv(elem, wake);
+}
+
+// The record stands in its queue: now it may be found.
+bool unlock(rt::G*, void* arg) {
+  static_cast<core*>(arg)->lock().unlock();
+  return true;
+}
+
+void leave_if_inside(rt::M* mp) noexcept {
+  if (mp != nullptr) sched::leave(mp);
+}
+
+// Inside, with the lock held, which it gives up.
+[[gnu::noinline]] rt::M* wait_at(rt::M* mp, core& c, direction to, waiting& mine) noexcept {
+  mine.who = mp != nullptr ? mp->curg() : sched::foreign_g();
+  const bool is_sender = to == direction::send;
+  (is_sender ? c.senders() : c.receivers()).push(&mine);
+  return sched::park_inside(
+      mp, &unlock, &c, is_sender ? rt::wait_reason::chan_send : rt::wait_reason::chan_receive, &c);
+}
+
+[[gnu::always_inline]] inline passed pass(core& c, direction to, void* elem) noexcept {
+  rt::M* mp = sched::enter();
+  rt::G* wake = nullptr;
+  c.lock().lock();
+  const step s = take_step(c, to, elem, wake);
+  if (s != step::must_wait) [[likely]] {
+    c.lock().unlock();
+    if (wake != nullptr) sched::ready(mp, wake);
+    leave_if_inside(mp);
+    return as_passed(s);
+  }
+  waiting mine{.elem = elem};
+  mp = wait_at(mp, c, to, mine);
+  leave_if_inside(mp);
+  return mine.has_passed ? passed::done : passed::closed;
+}
+
+[[gnu::always_inline]] inline passed try_pass(core& c, direction to, void* elem) noexcept {
+  const sched::bracket inside;
+  rt::G* wake = nullptr;
+  c.lock().lock();
+  const step s = take_step(c, to, elem, wake);
+  c.lock().unlock();
+  if (wake != nullptr) sched::ready(inside.m(), wake);
+  return s == step::must_wait ? passed::not_yet : as_passed(s);
+}
+
+}  // namespace
+
+}  // namespace weft::channels
+
+namespace weft::inline v1::detail {
+
+using channels::direction;
+using channels::of;
+
+passed send(channel* c, const void* elem) noexcept {
+  if (c == nullptr) sched::park_for_ever(rt::wait_reason::nil_chan_send);
+  return channels::pass(of(c)->c, direction::send, const_cast<void*>(elem));
+}
+
+passed recv(channel* c, void* elem) noexcept {
+  if (c == nullptr) sched::park_for_ever(rt::wait_reason::nil_chan_receive);
+  return channels::pass(of(c)->c, direction::receive, elem);
+}
+
+// Without the lock if there is clearly nothing to do: whoever asks in a loop gets in nobody's way.
+passed try_send(channel* c, const void* elem) noexcept {
+  if (c == nullptr || of(c)->c.seems_full()) return passed::not_yet;
+  return channels::try_pass(of(c)->c, direction::send, const_cast<void*>(elem));
+}
+
+// First empty, then not closed: it was both at the moment of the second look, since what is closed stays so.
+passed try_recv(channel* c, void* elem) noexcept {
+  if (c == nullptr) return passed::not_yet;
+  if (of(c)->c.seems_empty() && !of(c)->c.is_closed()) return passed::not_yet;
+  return channels::try_pass(of(c)->c, direction::receive, elem);
+}
+
+bool close(channel* c) noexcept {
+  const sched::bracket inside;
+  auto& core = of(c)->c;
+  channels::waiting* first = nullptr;  // in the order in which they came, by way of their own links
+  {
+    const os::lock_guard hold(core.lock());
+    if (!core.close()) return false;
+    channels::waiting** end = &first;
+    while (channels::waiting* const r = core.take_waiter()) {
+      r->next = nullptr;
+      *end = r;
+      end = &r->next;
+    }
+  }
+  while (first != nullptr) {
+    rt::G* const gp = first->who;
+    first = first->next;  // before its owner runs on
+    sched::ready(inside.m(), gp);
+  }
+  return true;
+}
+
+void close_or_throw(channel* c) {
+  if (c == nullptr) throw nil_channel();
+  if (!close(c)) throw closed_channel("close of closed channel");
+}
+
+void give_back(channel* c, void* cell) noexcept {
+  const sched::bracket inside;
+  rt::G* wake = nullptr;
+  {
+    const os::lock_guard hold(of(c)->c.lock());
+    of(c)->c.give_back(cell, wake);
+  }
+  if (wake != nullptr) sched::ready(inside.m(), wake);
+}
+
+std::size_t length(const channel* c) noexcept { return of(c)->c.length(); }
+std::size_t capacity(const channel* c) noexcept { return of(c)->c.capacity(); }
+bool is_closed(const channel* c) noexcept { return of(c)->c.is_closed(); }
+
+}  // namespace weft::inline v1::detail
+
+namespace weft::inline v1 {
+
+closed_channel::closed_channel(const char* what_was_done)
+    : std::runtime_error(std::string("weft: ") + what_was_done) {}
+
+nil_channel::nil_channel() : std::logic_error("weft: close of nil channel") {}
+
+}  // namespace weft::inline v1

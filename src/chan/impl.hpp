@@ -1,0 +1,57 @@
+// impl.hpp: the channel as the runtime knows it: chan_core with goroutines, and its memory.
+//
+// It dies with its last handle, outside the bracket, since the destructors of what is left in it are the user's code. Whoever waits at a
+// channel without handles waits for ever, unless its time ends or it waits elsewhere as well: then the channel is an *orphan*, and the last
+// of those who leaves it frees it.
+#pragma once
+
+#include "chan/chan_core.hpp"
+#include "os/futex.hpp"
+#include "rt/g.hpp"
+#include "sched/park.hpp"
+
+#include <weft/detail/channel.hpp>
+
+namespace weft::channels {
+
+struct goroutines {
+  static bool is_gone(const rt::G* gp) noexcept { return sched::is_abandoned(gp); }
+};
+
+using core = chan_core<os::futex_atomics, rt::G, goroutines>;
+using waiting = core::record_type;
+using waiting_at_several = shared_wait<os::futex_atomics, rt::G>;
+
+class impl final : public detail::channel {
+ public:
+  // Throws std::length_error, std::bad_alloc.
+  static impl* make(std::size_t elem_size, std::size_t elem_align, std::size_t capacity,
+                    void (*drop)(void*) noexcept);
+
+  core c;
+
+  // The last handle has gone. From user context.
+  void lose_last_handle() noexcept;
+  // Under the lock, by one who has left a queue. True, once: nobody needs it any more, and the caller calls destroy() from user context.
+  bool was_last_to_leave() noexcept {
+    if (!is_orphan_ || c.has_waiters()) return false;
+    is_orphan_ = false;
+    return true;
+  }
+  void destroy() noexcept;
+
+ private:
+  impl(std::size_t elem_size, std::size_t capacity, std::byte* buffer, std::size_t align,
+       void (*drop)(void*) noexcept) noexcept
+      : c(elem_size, capacity, buffer), align_(align), drop_(drop) {}
+  ~impl() = default;
+
+  const std::size_t align_;
+  void (*const drop_)(void*) noexcept;
+  bool is_orphan_ = false;  // under the lock
+};
+
+inline impl* of(detail::channel* c) noexcept { return static_cast<impl*>(c); }
+inline const impl* of(const detail::channel* c) noexcept { return static_cast<const impl*>(c); }
+
+}  // namespace weft::channels
