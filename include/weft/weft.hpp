@@ -8,6 +8,8 @@
 #include <weft/goroutine_local.hpp>
 #include <weft/join_handle.hpp>
 #include <weft/runtime.hpp>
+#include <weft/select.hpp>
+#include <weft/select_list.hpp>
 #include <weft/sync.hpp>
 #include <weft/time.hpp>
 #include <weft/version.hpp>

@@ -1,0 +1,354 @@
+// select.hpp: waiting for whichever of several things comes first.
+//
+//   std::size_t which = weft::select(
+//       weft::on_recv(in, [&](std::optional<msg> m) { ... }),    // nullopt: closed and empty
+//       weft::on_send(out, value, [&] { ... }),
+//       weft::on_timeout(5s, [&] { ... }));                       // at most one
+//
+// Runs the handler of the case that was chosen and returns its index. Of several that are ready each is chosen with the same probability. With
+// `otherwise` it never waits. A case on a nil channel is never ready; with no case that can ever fire it waits for ever. A send on a closed
+// channel is ready, and throws closed_channel. A handler may throw, park, select or spawn; it may be left out.
+//
+// What is sent is moved or copied only if that case is chosen. A case refers to its channel and, if it is a T, to its value: use it in the
+// expression that makes it. For cases that are made at run time there is select_list, which keeps both.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/chan.hpp>
+#include <weft/detail/select_slot.hpp>
+#include <weft/time.hpp>
+
+namespace weft::inline v1 {
+
+namespace detail {
+
+struct nothing_to_do {
+  void operator()() const noexcept {}
+};
+
+enum class case_kind : std::uint8_t { channel, timeout, otherwise };
+
+// A handler that does not care what was received need not take it.
+template <class Handler, class Value>
+void handle(Handler& h, Value&& v) {
+  if constexpr (std::is_invocable_v<Handler&, Value>) {
+    std::invoke(h, std::forward<Value>(v));
+  } else {
+    static_assert(std::is_invocable_v<Handler&>,
+                  "on_recv: the handler takes std::optional<T> (chan<void>: bool), or nothing");
+    std::invoke(h);
+  }
+}
+
+template <class T, class Handler>
+class recv_case {
+ public:
+  static constexpr case_kind kind = case_kind::channel;
+  recv_case(const chan_handle& from, Handler h) : from_(&from), handler_(std::move(h)) {}
+
+  const chan_handle& handle_of() const noexcept { return *from_; }
+  void keep(const chan_handle& kept) noexcept { from_ = &kept; }
+  void prepare(select_slot& s) noexcept {
+    s.chan = from_->raw();
+    s.elem = element_.room();
+    s.is_send = false;
+  }
+  // False: what was received is void, and the select goes on.
+  WEFT_MAY_SWITCH bool run(passed how) {
+    std::optional<T> value;
+    if (how == passed::done) {
+      value = element_.take(from_->raw());
+      if (!value) return false;
+    }
+    handle(handler_, std::move(value));
+    return true;
+  }
+
+ private:
+  const chan_handle* from_;
+  received<T> element_;
+  Handler handler_;
+};
+
+template <class Handler>
+class recv_case<void, Handler> {
+ public:
+  static constexpr case_kind kind = case_kind::channel;
+  recv_case(const chan_handle& from, Handler h) : from_(&from), handler_(std::move(h)) {}
+
+  const chan_handle& handle_of() const noexcept { return *from_; }
+  void keep(const chan_handle& kept) noexcept { from_ = &kept; }
+  void prepare(select_slot& s) noexcept {
+    s.chan = from_->raw();
+    s.is_send = false;
+  }
+  WEFT_MAY_SWITCH bool run(passed how) {
+    handle(handler_, how == passed::done);
+    return true;
+  }
+
+ private:
+  const chan_handle* from_;
+  Handler handler_;
+};
+
+// What on_send() was given: the caller's own T, to be copied or moved from; or a T made from something else.
+template <class T>
+struct borrowed_lvalue {
+  const T* value;
+  const T& get() noexcept { return *value; }
+};
+template <class T>
+struct borrowed_rvalue {
+  T* value;
+  T&& get() noexcept { return std::move(*value); }
+};
+template <class T>
+struct owned_value {
+  T value;
+  T&& get() noexcept { return std::move(value); }
+};
+
+template <class T, class Value, class Handler>
+class send_case {
+ public:
+  static constexpr case_kind kind = case_kind::channel;
+  send_case(const chan_handle& to, Value v, Handler h)
+      : to_(&to), value_(std::move(v)), handler_(std::move(h)) {}
+
+  const chan_handle& handle_of() const noexcept { return *to_; }
+  void keep(const chan_handle& kept) noexcept { to_ = &kept; }
+  // A select_list outlives the expression: it owns what is sent.
+  auto owning() && {
+    if constexpr (std::is_same_v<Value, owned_value<T>>) {
+      return std::move(*this);
+    } else {
+      return send_case<T, owned_value<T>, Handler>(*to_, owned_value<T>{T(value_.get())},
+                                                   std::move(handler_));
+    }
+  }
+  void prepare(select_slot& s) {
+    s.chan = to_->raw();
+    s.is_send = true;
+    if constexpr (travels_as_bytes<T>) {
+      s.elem = const_cast<void*>(static_cast<const void*>(std::addressof(value())));
+    } else {
+      if (!cell_) cell_ = std::make_unique<cell<T>>(late_t{});
+      element_ = cell_.get();
+      s.elem = &element_;
+    }
+  }
+  WEFT_MAY_SWITCH bool run(passed how) {
+    sent_or_throw(how);
+    if constexpr (!travels_as_bytes<T>) {
+      cell_.release();  // the receiver's
+      element_->fill(value_.get());
+    }
+    std::invoke(handler_);
+    return true;
+  }
+  // What was not sent.
+  T* unsent() noexcept
+    requires std::is_same_v<Value, owned_value<T>>
+  {
+    return std::addressof(value_.value);
+  }
+
+ private:
+  decltype(auto) value() noexcept {
+    if constexpr (std::is_same_v<Value, owned_value<T>>) {
+      return (value_.value);
+    } else {
+      return (*value_.value);
+    }
+  }
+
+  struct no_cell {};
+  const chan_handle* to_;
+  Value value_;
+  [[no_unique_address]] std::conditional_t<travels_as_bytes<T>, no_cell, std::unique_ptr<cell<T>>>
+      cell_;
+  cell<T>* element_ = nullptr;
+  Handler handler_;
+};
+
+template <class Handler>
+class signal_case {
+ public:
+  static constexpr case_kind kind = case_kind::channel;
+  signal_case(const chan_handle& to, Handler h) : to_(&to), handler_(std::move(h)) {}
+  const chan_handle& handle_of() const noexcept { return *to_; }
+  void keep(const chan_handle& kept) noexcept { to_ = &kept; }
+  void prepare(select_slot& s) noexcept {
+    s.chan = to_->raw();
+    s.is_send = true;
+  }
+  WEFT_MAY_SWITCH bool run(passed how) {
+    sent_or_throw(how);
+    std::invoke(handler_);
+    return true;
+  }
+
+ private:
+  const chan_handle* to_;
+  Handler handler_;
+};
+
+template <class Handler>
+class timeout_case {
+ public:
+  static constexpr case_kind kind = case_kind::timeout;
+  timeout_case(std::int64_t deadline_ns, Handler h)
+      : deadline_ns_(deadline_ns), handler_(std::move(h)) {}
+  std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
+  WEFT_MAY_SWITCH bool run(passed) {
+    std::invoke(handler_);
+    return true;
+  }
+
+ private:
+  std::int64_t deadline_ns_;
+  Handler handler_;
+};
+
+template <class Handler>
+class otherwise_case {
+ public:
+  static constexpr case_kind kind = case_kind::otherwise;
+  explicit otherwise_case(Handler h) : handler_(std::move(h)) {}
+  WEFT_MAY_SWITCH bool run(passed) {
+    std::invoke(handler_);
+    return true;
+  }
+
+ private:
+  Handler handler_;
+};
+
+template <class C>
+concept select_case = requires(C c) {
+  { C::kind } -> std::convertible_to<case_kind>;
+};
+
+template <class T, class V, class Handler>
+auto make_send_case(const chan_handle& to, V&& v, Handler&& h) {
+  using handler = std::decay_t<Handler>;
+  if constexpr (!std::is_same_v<std::remove_cvref_t<V>, T>) {
+    return send_case<T, owned_value<T>, handler>(to, {T(std::forward<V>(v))},
+                                                 std::forward<Handler>(h));
+  } else if constexpr (std::is_lvalue_reference_v<V> || std::is_const_v<std::remove_reference_t<V>>) {
+    return send_case<T, borrowed_lvalue<T>, handler>(to, {std::addressof(v)},
+                                                     std::forward<Handler>(h));
+  } else {
+    return send_case<T, borrowed_rvalue<T>, handler>(to, {std::addressof(v)},
+                                                     std::forward<Handler>(h));
+  }
+}
+
+template <case_kind Kind, select_case... Cases>
+inline constexpr std::size_t count_of = (std::size_t{0} + ... + (Cases::kind == Kind ? 1 : 0));
+
+template <case_kind Kind, select_case... Cases>
+constexpr std::size_t index_of() noexcept {
+  std::size_t i = 0;
+  std::size_t found = kNone;
+  ((found = Cases::kind == Kind && found == kNone ? i : found, ++i), ...);
+  return found;
+}
+
+}  // namespace detail
+
+template <class T, class Handler = detail::nothing_to_do>
+[[nodiscard]] auto on_recv(const chan<T>& from, Handler&& h = {}) {
+  return detail::recv_case<T, std::decay_t<Handler>>(from, std::forward<Handler>(h));
+}
+template <class T, class Handler = detail::nothing_to_do>
+[[nodiscard]] auto on_recv(const recv_chan<T>& from, Handler&& h = {}) {
+  return detail::recv_case<T, std::decay_t<Handler>>(from, std::forward<Handler>(h));
+}
+
+// An lvalue is copied, an rvalue moved, only if this case is chosen.
+template <class T, class V, class Handler = detail::nothing_to_do>
+  requires std::is_convertible_v<V, T>
+[[nodiscard]] auto on_send(const chan<T>& to, V&& v, Handler&& h = {}) {
+  return detail::make_send_case<T>(to, std::forward<V>(v), std::forward<Handler>(h));
+}
+template <class T, class V, class Handler = detail::nothing_to_do>
+  requires std::is_convertible_v<V, T>
+[[nodiscard]] auto on_send(const send_chan<T>& to, V&& v, Handler&& h = {}) {
+  return detail::make_send_case<T>(to, std::forward<V>(v), std::forward<Handler>(h));
+}
+template <class Handler = detail::nothing_to_do>
+[[nodiscard]] auto on_send(const chan<void>& to, Handler&& h = {}) {
+  return detail::signal_case<std::decay_t<Handler>>(to, std::forward<Handler>(h));
+}
+template <class Handler = detail::nothing_to_do>
+[[nodiscard]] auto on_send(const send_chan<void>& to, Handler&& h = {}) {
+  return detail::signal_case<std::decay_t<Handler>>(to, std::forward<Handler>(h));
+}
+
+// None of the others was ready within d. At most one of these.
+template <class Rep, class Period, class Handler = detail::nothing_to_do>
+[[nodiscard]] auto on_timeout(const std::chrono::duration<Rep, Period>& d, Handler&& h = {}) {
+  return detail::timeout_case<std::decay_t<Handler>>(detail::deadline_in(detail::to_ns(d)),
+                                                     std::forward<Handler>(h));
+}
+
+// None of the others is ready now: Go's default. At most one of these.
+template <class Handler = detail::nothing_to_do>
+[[nodiscard]] auto otherwise(Handler&& h = {}) {
+  return detail::otherwise_case<std::decay_t<Handler>>(std::forward<Handler>(h));
+}
+
+// Blocks: this goroutine only (from a plain thread: that thread).
+template <detail::select_case... Cases>
+WEFT_MAY_SWITCH std::size_t select(Cases&&... cases) {
+  using detail::case_kind;
+  static_assert(detail::count_of<case_kind::timeout, std::remove_cvref_t<Cases>...> <= 1,
+                "select: at most one on_timeout");
+  static_assert(detail::count_of<case_kind::otherwise, std::remove_cvref_t<Cases>...> <= 1,
+                "select: at most one otherwise");
+  constexpr std::size_t kTimeout =
+      detail::index_of<case_kind::timeout, std::remove_cvref_t<Cases>...>();
+  constexpr std::size_t kOtherwise =
+      detail::index_of<case_kind::otherwise, std::remove_cvref_t<Cases>...>();
+
+  constexpr std::size_t n = sizeof...(Cases);
+  detail::select_slot slots[n == 0 ? 1 : n];
+  std::int64_t deadline_ns = detail::kLastNs;
+  for (;;) {
+    std::size_t i = 0;
+    const auto prepare = [&](auto& c) {
+      using kind_of = std::remove_cvref_t<decltype(c)>;
+      if constexpr (kind_of::kind == case_kind::channel) c.prepare(slots[i]);
+      if constexpr (kind_of::kind == case_kind::timeout) deadline_ns = c.deadline_ns();
+      ++i;
+    };
+    (prepare(cases), ...);
+
+    detail::selected chosen = kOtherwise != detail::kNone
+                                  ? detail::try_select(slots, n)
+                                  : detail::select_until(slots, n, deadline_ns);
+    if (chosen.index == detail::kNone)
+      chosen.index = kOtherwise != detail::kNone ? kOtherwise : kTimeout;
+
+    i = 0;
+    bool is_done = false;
+    const auto run = [&](auto& c) {
+      if (i++ == chosen.index) is_done = c.run(chosen.how);
+    };
+    (run(cases), ...);
+    if (is_done) return chosen.index;
+  }
+}
+
+}  // namespace weft::inline v1
