@@ -174,24 +174,37 @@ class chan_iterator {
   using value_type = T;
   using difference_type = std::ptrdiff_t;
 
-  chan_iterator() noexcept = default;
-  explicit chan_iterator(const Self& from) : from_(from) { ++*this; }
+  explicit chan_iterator(const Self& from) : from_(from), next_(from_.recv()) {}
+  chan_iterator(chan_iterator&& other) : from_(other.from_), next_(std::move(other.next_)) {}
+  chan_iterator& operator=(chan_iterator&&) = delete;
+  ~chan_iterator() { next_.~optional(); }
 
-  T& operator*() const noexcept { return *value_; }
-  T* operator->() const noexcept { return std::addressof(*value_); }
+  T& operator*() const noexcept { return *next_; }
+  T* operator->() const noexcept { return std::addressof(*next_); }
+  // Made in its place: a move more might throw, and then it would be lost.
   WEFT_MAY_SWITCH chan_iterator& operator++() {
-    value_.reset();
-    if (std::optional<T> next = from_.recv()) value_.emplace(std::move(*next));
+    next_.reset();
+    next_.~optional();
+    struct something {  // if recv() throws
+      std::optional<T>* where;
+      ~something() {
+        if (where != nullptr) ::new (static_cast<void*>(where)) std::optional<T>;
+      }
+    } in_any_case{&next_};
+    ::new (static_cast<void*>(&next_)) std::optional<T>(from_.recv());
+    in_any_case.where = nullptr;
     return *this;
   }
   WEFT_MAY_SWITCH void operator++(int) { ++*this; }
   friend bool operator==(const chan_iterator& i, std::default_sentinel_t) noexcept {
-    return !i.value_.has_value();
+    return !i.next_.has_value();
   }
 
  private:
   Self from_;
-  mutable std::optional<T> value_;
+  union {
+    mutable std::optional<T> next_;
+  };
 };
 
 // What can be done with an end to receive from.
@@ -219,15 +232,18 @@ class receiving_end {
   template <class Clock, class Duration>
   WEFT_MAY_SWITCH std::optional<T> recv_until(
       const std::chrono::time_point<Clock, Duration>& when) const {
-    channel* const c = mine();
-    std::optional<T> result;
-    wait_until_on(when, [&](std::int64_t deadline) {
-      passed last = passed::not_yet;
-      result =
-          receive<T>(c, [&](void* room) { return last = detail::recv_until(c, room, deadline); });
-      return result.has_value() || last == passed::closed;
-    });
-    return result;
+    for (;;) {  // not our clock, perhaps: it may be set meanwhile
+      const std::int64_t deadline = deadline_on(when);
+      channel* const c = mine();
+      received<T> element;
+      for (;;) {
+        const passed p = detail::recv_until(c, element.room(), deadline);
+        if (p == passed::done && element.is_there()) return element.take(c);
+        if (p == passed::closed) return std::nullopt;
+        if (p == passed::not_yet) break;
+      }
+      if (std::is_same_v<Clock, clock> || deadline == kFirstNs) return std::nullopt;
+    }
   }
 
   // The next value into v. False: the channel is closed and empty, and v is as before.

@@ -37,18 +37,6 @@ struct nothing_to_do {
 
 enum class case_kind : std::uint8_t { channel, timeout, otherwise };
 
-// A handler that does not care what was received need not take it.
-template <class Handler, class Value>
-void handle(Handler& h, Value&& v) {
-  if constexpr (std::is_invocable_v<Handler&, Value>) {
-    std::invoke(h, std::forward<Value>(v));
-  } else {
-    static_assert(std::is_invocable_v<Handler&>,
-                  "on_recv: the handler takes std::optional<T> (chan<void>: bool), or nothing");
-    std::invoke(h);
-  }
-}
-
 template <class T, class Handler>
 class recv_case {
  public:
@@ -64,12 +52,18 @@ class recv_case {
   }
   // False: what was received is void, and the select goes on.
   WEFT_MAY_SWITCH bool run(passed how) {
-    std::optional<T> value;
-    if (how == passed::done) {
-      value = element_.take(from_->raw());
-      if (!value) return false;
+    if (how == passed::done && !element_.is_there()) return false;
+    const auto value = [&] {
+      return how == passed::done ? element_.take(from_->raw()) : std::optional<T>();
+    };
+    if constexpr (std::is_invocable_v<Handler&, std::optional<T>>) {
+      handler_(value());  // made in its place
+    } else {
+      static_assert(std::is_invocable_v<Handler&>,
+                    "on_recv: the handler takes std::optional<T>, or nothing");
+      value();
+      handler_();
     }
-    handle(handler_, std::move(value));
     return true;
   }
 
@@ -92,7 +86,13 @@ class recv_case<void, Handler> {
     s.is_send = false;
   }
   WEFT_MAY_SWITCH bool run(passed how) {
-    handle(handler_, how == passed::done);
+    if constexpr (std::is_invocable_v<Handler&, bool>) {
+      handler_(how == passed::done);
+    } else {
+      static_assert(std::is_invocable_v<Handler&>,
+                    "on_recv of chan<void>: the handler takes bool, or nothing");
+      handler_();
+    }
     return true;
   }
 
@@ -153,7 +153,7 @@ class send_case {
       cell_.release();  // the receiver's
       element_->fill(value_.get());
     }
-    std::invoke(handler_);
+    handler_();
     return true;
   }
   // What was not sent.
@@ -194,7 +194,7 @@ class signal_case {
   }
   WEFT_MAY_SWITCH bool run(passed how) {
     sent_or_throw(how);
-    std::invoke(handler_);
+    handler_();
     return true;
   }
 
@@ -211,7 +211,7 @@ class timeout_case {
       : deadline_ns_(deadline_ns), handler_(std::move(h)) {}
   std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
   WEFT_MAY_SWITCH bool run(passed) {
-    std::invoke(handler_);
+    handler_();
     return true;
   }
 
@@ -226,7 +226,7 @@ class otherwise_case {
   static constexpr case_kind kind = case_kind::otherwise;
   explicit otherwise_case(Handler h) : handler_(std::move(h)) {}
   WEFT_MAY_SWITCH bool run(passed) {
-    std::invoke(handler_);
+    handler_();
     return true;
   }
 
@@ -245,7 +245,8 @@ auto make_send_case(const chan_handle& to, V&& v, Handler&& h) {
   if constexpr (!std::is_same_v<std::remove_cvref_t<V>, T>) {
     return send_case<T, owned_value<T>, handler>(to, {T(std::forward<V>(v))},
                                                  std::forward<Handler>(h));
-  } else if constexpr (std::is_lvalue_reference_v<V> || std::is_const_v<std::remove_reference_t<V>>) {
+  } else if constexpr (std::is_lvalue_reference_v<V> ||
+                       std::is_const_v<std::remove_reference_t<V>>) {
     return send_case<T, borrowed_lvalue<T>, handler>(to, {std::addressof(v)},
                                                      std::forward<Handler>(h));
   } else {

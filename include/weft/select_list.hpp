@@ -143,9 +143,9 @@ class select_list {
     slots_.resize(entries_.size());
     for (;;) {
       for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i]->prepare(slots_[i]);
-      detail::selected chosen = at_once
-                                    ? detail::try_select(slots_.data(), slots_.size())
-                                    : detail::select_until(slots_.data(), slots_.size(), deadline_ns);
+      detail::selected chosen =
+          at_once ? detail::try_select(slots_.data(), slots_.size())
+                  : detail::select_until(slots_.data(), slots_.size(), deadline_ns);
       if (chosen.index == npos) chosen.index = at_once ? otherwise_ : timeout_;
       if (chosen.index == npos || entries_[chosen.index]->run(chosen.how)) return chosen.index;
     }

@@ -92,21 +92,27 @@ inline std::int64_t deadline_in(std::int64_t ns) noexcept {
   return saturating_muladd(ns, 1, now_ns());
 }
 
+// When that is by weft's clock, as far as can be said now; kFirstNs: it has been.
+template <class Clock, class Duration>
+std::int64_t deadline_on(const std::chrono::time_point<Clock, Duration>& when) {
+  const std::int64_t end = to_ns(when.time_since_epoch());
+  if constexpr (std::is_same_v<Clock, clock>) {
+    return end;
+  } else {
+    const std::int64_t now = to_ns<rounding::down>(Clock::now().time_since_epoch());
+    return end <= now ? kFirstNs : deadline_in(saturating_muladd(now, -1, end));
+  }
+}
+
 // wait(deadline_ns) says whether what it waits for has come; until it has, or `when` has. The last time it is asked only to look
 // (kFirstNs). A clock that is not ours may have been set while we waited, so it is asked again.
 template <class Clock, class Duration, class Wait>
 WEFT_MAY_SWITCH bool wait_until_on(const std::chrono::time_point<Clock, Duration>& when,
                                    Wait&& wait) {
-  const std::int64_t end = to_ns(when.time_since_epoch());
-  if constexpr (std::is_same_v<Clock, clock>) {
-    return wait(end);
-  } else {
-    for (;;) {
-      const std::int64_t now = to_ns<rounding::down>(Clock::now().time_since_epoch());
-      const std::int64_t left = end <= now ? 0 : saturating_muladd(now, -1, end);
-      if (wait(left == 0 ? kFirstNs : deadline_in(left))) return true;
-      if (left == 0) return false;
-    }
+  for (;;) {
+    const std::int64_t deadline_ns = deadline_on(when);
+    if (wait(deadline_ns)) return true;
+    if (std::is_same_v<Clock, clock> || deadline_ns == kFirstNs) return false;
   }
 }
 

@@ -1,7 +1,8 @@
 // element.hpp: how a T gets into a channel and out of it. Not for users.
 #pragma once
 
-#include <cstring>
+#include <cstddef>
+#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
@@ -23,29 +24,35 @@ inline bool sent_or_throw(passed p) {
   return p == passed::done;
 }
 
-// Room for an element that is received, and how a T comes out of it.
+// Room for an element that is received, and how a T comes out of it: once, if is_there(). It is made in its place, since a move more might
+// throw, and then it would be lost.
 template <class T>
 class received {
  public:
   void* room() noexcept { return &cell_; }
 
-  // Nothing: it was void, and the next one has to be taken. Throws what T's constructor throws; then it is in the channel again.
+  // False: it was void, and the next one has to be received.
+  WEFT_MAY_SWITCH bool is_there() noexcept {
+    if (cell_->wait_full()) return true;
+    delete cell_;
+    return false;
+  }
+
+  // Throws what T's constructor throws; then it is in the channel again.
   std::optional<T> take(channel* c) {
-    if (!cell_->wait_full()) {
-      delete cell_;
-      return std::nullopt;
-    }
-    struct guard {
+    struct afterwards {
       channel* from;
       cell<T>* what;
-      ~guard() {
-        if (what != nullptr) give_back(from, what);
+      int nthrown = std::uncaught_exceptions();
+      ~afterwards() {
+        if (std::uncaught_exceptions() > nthrown) {
+          give_back(from, what);
+        } else {
+          cell<T>::drop(what);
+        }
       }
-    } unless_taken{c, cell_};
-    std::optional<T> result(std::in_place, std::move(cell_->value));
-    unless_taken.what = nullptr;
-    cell<T>::drop(cell_);
-    return result;
+    } finish{c, cell_};
+    return std::optional<T>(std::in_place, std::move(cell_->value));
   }
 
  private:
@@ -57,15 +64,10 @@ class received<T> {
  public:
   received() noexcept {}
   void* room() noexcept { return bytes_; }
+  bool is_there() const noexcept { return true; }
 
   std::optional<T> take(channel*) noexcept {
-    std::optional<T> result;
-    if constexpr (std::is_nothrow_default_constructible_v<T> && std::is_copy_assignable_v<T>) {
-      std::memcpy(static_cast<void*>(std::addressof(result.emplace())), bytes_, sizeof(T));
-    } else {
-      result.emplace(std::move(*std::launder(reinterpret_cast<T*>(bytes_))));
-    }
-    return result;
+    return std::optional<T>(std::in_place, std::move(*std::launder(reinterpret_cast<T*>(bytes_))));
   }
 
  private:
@@ -77,7 +79,7 @@ template <class T, class Wait>
 WEFT_MAY_SWITCH std::optional<T> receive(channel* c, Wait&& wait) {
   received<T> element;
   while (wait(element.room()) == passed::done) {
-    if (std::optional<T> result = element.take(c)) return result;
+    if (element.is_there()) return element.take(c);
   }
   return std::nullopt;
 }

@@ -1,0 +1,332 @@
+// chan_values.cpp: what may travel through a channel, and what becomes of it when something throws or the channel dies
+// (B157, B158, B163, B164).
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <weft/weft.hpp>
+
+#include "support/for_procs.hpp"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// --- kinds ---
+
+TEST_FOR_PROCS(chan_value, move_only) {
+  for (const std::size_t capacity : {0u, 2u}) {
+    const auto c = weft::make_chan<std::unique_ptr<int>>(capacity);
+    weft::go([c] {
+      for (int i = 0; i < 10; ++i) c.send(std::make_unique<int>(i));
+      c.close();
+    });
+    int n = 0;
+    for (std::unique_ptr<int>& v : c) EXPECT_EQ(*v, n++);
+    EXPECT_EQ(n, 10);
+  }
+}
+
+TEST_FOR_PROCS(chan_value, strings) {
+  const auto c = weft::make_chan<std::string>(2);
+  const std::string kept = "a text that is too long to be kept inside a string object";
+  weft::go([&kept, c] {
+    c.send(kept);
+    c.send("short");
+    c.send(std::string(kept));
+    c.close();
+  });
+  EXPECT_EQ(c.recv(), kept);
+  EXPECT_EQ(c.recv(), "short");
+  EXPECT_EQ(c.recv(), kept);
+  EXPECT_EQ(c.recv(), std::nullopt);
+  EXPECT_EQ(kept.size(), 57u);
+}
+
+struct empty {};
+struct one_byte {
+  char c;
+};
+struct big {
+  std::array<std::uint32_t, 20'000> words;
+};
+struct alignas(256) aligned {
+  int v;
+};
+struct without_default {
+  explicit without_default(int i) : v(i) {}
+  int v;
+};
+
+TEST_FOR_PROCS(chan_value, of_no_size_one_byte_and_many) {
+  for (const std::size_t capacity : {0u, 3u}) {
+    const auto e = weft::make_chan<empty>(capacity);
+    const auto o = weft::make_chan<one_byte>(capacity);
+    const auto b = weft::make_chan<big>(capacity);
+    weft::go({.stack_size = 1 << 20}, [=] {
+      e.send({});
+      o.send({'x'});
+      big value;
+      for (std::uint32_t i = 0; i < value.words.size(); ++i) value.words[i] = i * 7;
+      b.send(value);
+    });
+    weft::spawn({.stack_size = 1 << 20}, [=] {
+      EXPECT_TRUE(e.recv().has_value());
+      EXPECT_EQ(o.recv()->c, 'x');
+      const std::optional<big> value = b.recv();
+      for (std::uint32_t i = 0; i < value->words.size(); ++i) ASSERT_EQ(value->words[i], i * 7);
+    }).join();
+  }
+}
+
+TEST_FOR_PROCS(chan_value, over_aligned_and_without_default_constructor) {
+  const auto a = weft::make_chan<aligned>(3);
+  for (int i = 0; i < 3; ++i) a.send({i});
+  for (int i = 0; i < 3; ++i) {
+    const std::optional<aligned> v = a.recv();
+    EXPECT_EQ(v->v, i);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&*v) % 256, 0u);
+  }
+  const auto w = weft::make_chan<without_default>(1);
+  w.send(without_default(4));
+  EXPECT_EQ(w.recv()->v, 4);
+}
+
+TEST(chan_value_absurd, a_buffer_that_cannot_be_is_refused) {
+  EXPECT_THROW((void)weft::make_chan<big>(SIZE_MAX / 4), std::length_error);
+  EXPECT_THROW((void)weft::make_chan<std::string>(SIZE_MAX), std::length_error);
+  EXPECT_EQ(weft::make_chan<void>(SIZE_MAX).cap(), SIZE_MAX) << "signals take no room";
+}
+
+// --- counted ---
+
+// Knows how many of it there are, and throws when told to.
+struct counted {
+  static inline std::atomic<int> nalive{0};
+  static inline std::atomic<int> ncopies{0};
+  static inline std::atomic<int> nmoves{0};
+  int v;
+
+  explicit counted(int i) : v(i) { ++nalive; }
+  counted(const counted& other) : v(other.v) {
+    ++nalive;
+    ++ncopies;
+  }
+  counted(counted&& other) noexcept : v(std::exchange(other.v, -1)) {
+    ++nalive;
+    ++nmoves;
+  }
+  counted& operator=(const counted&) = default;
+  counted& operator=(counted&& other) noexcept {
+    v = std::exchange(other.v, -1);
+    return *this;
+  }
+  ~counted() { --nalive; }
+};
+
+TEST_FOR_PROCS(chan_value, what_is_left_in_a_channel_is_destroyed_once) {
+  {
+    const auto c = weft::make_chan<counted>(5);
+    for (int i = 0; i < 4; ++i) c.send(counted(i));
+    EXPECT_EQ(c.recv()->v, 0);
+    EXPECT_EQ(counted::nalive, 3);
+  }
+  EXPECT_EQ(counted::nalive, 0);
+}
+
+TEST_FOR_PROCS(chan_value, an_rvalue_that_is_not_taken_is_not_moved_from) {
+  const auto full = weft::make_chan<counted>();
+  counted mine(7);
+  const int before = counted::nmoves;
+  EXPECT_FALSE(full.try_send(std::move(mine)));
+  EXPECT_EQ(counted::nmoves, before);
+  EXPECT_EQ(mine.v, 7);
+  EXPECT_FALSE(full.send_for(std::move(mine), 1ms));
+  EXPECT_EQ(mine.v, 7);
+  full.close();
+  EXPECT_THROW(full.send(std::move(mine)), weft::closed_channel);
+  EXPECT_EQ(mine.v, 7);
+  EXPECT_THROW(full.try_send(std::move(mine)), weft::closed_channel);
+  EXPECT_EQ(mine.v, 7);
+}
+
+TEST_FOR_PROCS(chan_value, a_send_that_close_ends_leaves_its_value_alone) {
+  const auto c = weft::make_chan<std::string>();
+  std::string text = "a text that is too long to be kept inside a string object";
+  auto sender = weft::spawn([&] { EXPECT_THROW(c.send(std::move(text)), weft::closed_channel); });
+  weft::sleep_for(2ms);
+  c.close();
+  sender.join();
+  EXPECT_EQ(text.size(), 57u);
+}
+
+TEST_FOR_PROCS(chan_value, a_const_lvalue_is_copied_once_and_kept) {
+  const auto c = weft::make_chan<counted>(1);
+  const counted mine(3);
+  const int before = counted::ncopies;
+  c.send(mine);
+  EXPECT_EQ(counted::ncopies, before + 1);
+  EXPECT_EQ(mine.v, 3);
+  EXPECT_EQ(c.recv()->v, 3);
+}
+
+// --- throwing ---
+
+// Its copies and moves throw when it is told to, before anything has changed.
+struct throwing {
+  static inline std::atomic<int> nalive{0};
+  static inline thread_local int throw_in = -1;  // that many constructions from now
+  int v;
+
+  static void maybe_throw() {
+    if (throw_in >= 0 && throw_in-- == 0) throw std::runtime_error("construction");
+  }
+  explicit throwing(int i) : v(i) { ++nalive; }
+  throwing(const throwing& other) : v(other.v) {
+    maybe_throw();
+    ++nalive;
+  }
+  throwing(throwing&& other) : v(other.v) {  // NOLINT(performance-noexcept-move-constructor)
+    maybe_throw();
+    other.v = -1;
+    ++nalive;
+  }
+  throwing& operator=(const throwing&) = default;
+  ~throwing() { --nalive; }
+};
+
+TEST_FOR_PROCS(chan_throwing, a_copy_or_move_that_throws_in_send_sends_nothing) {
+  const auto c = weft::make_chan<throwing>(2);
+  throwing mine(5);
+  throwing::throw_in = 0;
+  EXPECT_THROW(c.send(mine), std::runtime_error);
+  throwing::throw_in = 0;
+  EXPECT_THROW(c.send(std::move(mine)), std::runtime_error);
+  throwing::throw_in = 0;
+  EXPECT_THROW(c.try_send(mine), std::runtime_error);
+  throwing::throw_in = -1;
+  EXPECT_EQ(mine.v, 5);
+  EXPECT_EQ(c.try_recv(), std::nullopt) << "nothing can be received of what was not sent";
+  c.send(std::move(mine));
+  EXPECT_EQ(c.recv()->v, 5);
+}
+
+TEST_FOR_PROCS(chan_throwing, a_move_that_throws_in_recv_leaves_the_value_in_the_channel) {
+  {
+    const auto c = weft::make_chan<throwing>(3);
+    for (int i = 0; i < 3; ++i) c.send(throwing(i));
+    throwing::throw_in = 0;
+    EXPECT_THROW((void)c.recv(), std::runtime_error);
+    throwing::throw_in = -1;
+    EXPECT_EQ(c.len(), 3u);
+    EXPECT_FALSE(c.try_send(throwing(9))) << "it is full, as before";
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(c.recv()->v, i) << "in its old place";
+    EXPECT_EQ(c.len(), 0u);
+    EXPECT_TRUE(c.try_send(throwing(9)));
+    throwing::throw_in = 0;
+    EXPECT_THROW((void)c.try_recv(), std::runtime_error);
+    throwing::throw_in = -1;
+  }
+  EXPECT_EQ(throwing::nalive, 0) << "what was given back died with the channel";
+}
+
+TEST_FOR_PROCS(chan_throwing, a_value_given_back_goes_to_one_who_waits) {
+  const auto c = weft::make_chan<throwing>();
+  weft::go([c] { c.send(throwing(1)); });
+  throwing::throw_in = -1;
+  const auto first = weft::spawn([c] {
+                       const weft::no_preempt here;  // the thread's flag is this goroutine's
+                       throwing::throw_in = 1;       // the second of two: out of the cell
+                       try {
+                         if (const auto v = c.recv()) return v->v;
+                       } catch (const std::runtime_error&) {
+                       }
+                       throwing::throw_in = -1;
+                       return -1;
+                     }).join();
+  throwing::throw_in = -1;
+  if (first != 1) {
+    EXPECT_EQ(c.recv()->v, 1);
+  }
+}
+
+TEST_FOR_PROCS(chan_throwing, meeting_works_for_types_that_may_throw) {
+  {
+    const auto c = weft::make_chan<throwing>();
+    weft::go([c] {
+      for (int i = 0; i < 50; ++i) c.send(throwing(i));
+      c.close();
+    });
+    int n = 0;
+    while (const auto v = c.recv()) EXPECT_EQ(v->v, n++);
+    EXPECT_EQ(n, 50);
+  }
+  EXPECT_EQ(throwing::nalive, 0);
+}
+
+// --- death ---
+
+TEST_FOR_PROCS(chan_death, a_handle_that_goes_while_peers_wait_leaves_them_waiting) {
+  std::optional<weft::chan<int>> c = weft::make_chan<int>();
+  const weft::chan<int>& by_reference = *c;
+  auto waits = weft::spawn([&by_reference] { return by_reference.recv_for(20ms); });
+  weft::sleep_for(2ms);
+  c.reset();  // the last handle; nobody can send any more
+  EXPECT_EQ(waits.join(), std::nullopt)
+      << "and it was freed by the one that left last (ASan looks)";
+}
+
+TEST_FOR_PROCS(chan_death, who_waits_at_a_dead_channel_and_a_living_one_goes_on) {
+  std::optional<weft::chan<std::string>> dead = weft::make_chan<std::string>(1);
+  dead->send("left behind");
+  const auto living = weft::make_chan<int>();
+  const weft::chan<std::string>& by_reference = *dead;
+  auto waits = weft::spawn([&] {
+    return weft::select(weft::on_send(by_reference, std::string("never")), weft::on_recv(living));
+  });
+  weft::sleep_for(2ms);
+  dead.reset();
+  living.send(1);
+  EXPECT_EQ(waits.join(), 1u);
+}
+
+// B163: the value of a sender that waits lies on its stack, and the scavenger goes by.
+TEST_FOR_PROCS(chan_value, a_sender_that_waits_long_keeps_its_value) {
+  const auto c = weft::make_chan<std::array<int, 100>>();
+  weft::go([c] {
+    std::array<int, 100> value{};
+    for (int i = 0; i < 100; ++i) value[static_cast<std::size_t>(i)] = i;
+    c.send(value);
+  });
+  weft::sleep_for(5ms);
+  const auto got = c.recv();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ((*got)[static_cast<std::size_t>(i)], i);
+}
+
+// Waiters that a runtime left behind when it ended are passed over.
+TEST(chan_abandoned, values_go_to_the_living) {
+  const auto c = weft::make_chan<int>();
+  weft::run({.max_procs = 2}, [&] {
+    weft::go([c] { c.recv(); });
+    weft::go([c] { weft::select(weft::on_recv(c), weft::on_timeout(1h)); });
+    weft::sleep_for(5ms);
+  });
+  weft::run({.max_procs = 2}, [&] {
+    EXPECT_FALSE(c.try_send(1)) << "nobody who is alive waits";
+    weft::go([c] { c.send(2); });
+    EXPECT_EQ(c.recv(), 2);
+  });
+}
+
+}  // namespace
