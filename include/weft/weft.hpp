@@ -12,4 +12,5 @@
 #include <weft/select_list.hpp>
 #include <weft/sync.hpp>
 #include <weft/time.hpp>
+#include <weft/timer.hpp>
 #include <weft/version.hpp>

@@ -137,8 +137,12 @@ void give_back(channel* c, void* cell) noexcept {
   if (wake != nullptr) sched::ready(inside.m(), wake);
 }
 
-std::size_t length(const channel* c) noexcept { return of(c)->c.length(); }
-std::size_t capacity(const channel* c) noexcept { return of(c)->c.capacity(); }
+std::size_t length(const channel* c) noexcept {
+  return of(c)->attached() == nullptr ? of(c)->c.length() : 0;
+}
+std::size_t capacity(const channel* c) noexcept {
+  return of(c)->attached() == nullptr ? of(c)->c.capacity() : 0;
+}
 bool is_closed(const channel* c) noexcept { return of(c)->c.is_closed(); }
 
 }  // namespace weft::inline v1::detail

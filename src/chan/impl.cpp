@@ -33,6 +33,7 @@ void impl::lose_last_handle() noexcept {
 }
 
 void impl::destroy() noexcept {
+  if (attached_ != nullptr) free_attached_(attached_);
   if (drop_ != nullptr) {
     void* element = nullptr;  // the address of a cell
     while (c.take_left(&element)) drop_(&element);

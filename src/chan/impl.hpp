@@ -30,6 +30,13 @@ class impl final : public detail::channel {
 
   core c;
 
+  // What lives and dies with the channel; its buffer is not to be seen then (a timer's).
+  void attach(void* what, void (*free)(void*) noexcept) noexcept {
+    attached_ = what;
+    free_attached_ = free;
+  }
+  void* attached() const noexcept { return attached_; }
+
   // The last handle has gone. From user context.
   void lose_last_handle() noexcept;
   // Under the lock, by one who has left a queue. True, once: nobody needs it any more, and the caller calls destroy() from user context.
@@ -48,6 +55,8 @@ class impl final : public detail::channel {
 
   const std::size_t align_;
   void (*const drop_)(void*) noexcept;
+  void* attached_ = nullptr;
+  void (*free_attached_)(void*) noexcept = nullptr;
   bool is_orphan_ = false;  // under the lock
 };
 

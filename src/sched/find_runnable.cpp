@@ -104,7 +104,7 @@ G* look_while_borrowing(M* mp) noexcept {
 G* found(M* mp, G* gp) noexcept {
   // Whoever found work while looking makes sure that somebody else looks: there may be more.
   if (end_spinning(mp)) wake_one();
-  if (std::exchange(mp->owes_watch, false)) ensure_watch();
+  settle_watch(mp);
   return gp;
 }
 

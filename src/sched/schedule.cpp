@@ -61,7 +61,7 @@ void pass_on(M* mp, G* gp) noexcept {
 G* wait_for_locked(M* mp) noexcept {
   mp->detach.take_attention();
   if (mp->proc() != nullptr) part_with_p(mp);
-  if (std::exchange(mp->owes_watch, false)) ensure_watch();
+  settle_watch(mp);
   {
     locked l;
     if (mp->is_doomed) return nullptr;
@@ -109,7 +109,7 @@ void schedule(M* mp) noexcept {
     if (mp->is_leaving) break;
   }
   if (mp->proc() != nullptr) part_with_p(mp);
-  if (std::exchange(mp->owes_watch, false)) ensure_watch();
+  settle_watch(mp);
 }
 
 void begin_thread(M* mp) noexcept {

@@ -5,6 +5,7 @@
 
 #include "sched/borrow.hpp"
 #include "sched/current.hpp"
+#include "sched/foreign.hpp"
 #include "sched/park.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -37,8 +38,8 @@ std::int64_t read_clock() noexcept {
 
 std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
   rt::arm_result r{rt::arm_status::retired, 0};
-  if (mp != nullptr) {
-    r = mp->proc()->timers.arm(t, when_ns);
+  if (P* const pp = mp != nullptr ? mp->proc() : nullptr) {
+    r = pp->timers.arm(t, when_ns);
   } else {
     for (std::uint32_t i = 0; r.status == rt::arm_status::retired && p_at(i) != nullptr; ++i)
       r = p_at(i)->timers.arm(t, when_ns);
@@ -78,6 +79,10 @@ void fire_all_timers() noexcept {
 }
 
 void ready_by_timer(G* gp) noexcept {
+  if (gp->is_proxy) {
+    wake_foreign(gp);
+    return;
+  }
   M* const mp = current_m();
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
   claim_waiting(gp);

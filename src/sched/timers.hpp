@@ -15,6 +15,8 @@
 // not it becomes the watcher itself.
 #pragma once
 
+#include <utility>
+
 #include "os/clock.hpp"
 #include "sched/state.hpp"
 
@@ -22,8 +24,8 @@ namespace weft::sched {
 
 using rt::kNever;
 
-// Arms an idle node in the heap of mp's P, or, from a plain thread (null), of any. mp is inside the runtime. Says which arming it is,
-// for cancel(); 0: no memory.
+// Arms an idle node in the heap of mp's P, or, if it has none and from a plain thread (null), of any. mp is inside the runtime, on its way
+// to the scheduler; if not, settle_watch() comes next. Says which arming it is, for cancel(); 0: no memory.
 std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept;
 
 // The earliest of all, too early at worst.
@@ -38,8 +40,12 @@ void fire_all_timers() noexcept;
 // What a timer's fire function calls to wake a goroutine: it runs soon, those that were due first first.
 void ready_by_timer(G* gp) noexcept;
 
-// mp will run user code: make sure that somebody watches.
+// This thread will run user code: make sure that somebody watches.
 void ensure_watch() noexcept;
+// The same, if what mp armed makes it necessary.
+inline void settle_watch(M* mp) noexcept {
+  if (mp != nullptr && std::exchange(mp->owes_watch, false)) ensure_watch();
+}
 
 // mp is going to sleep: until then. It is the watcher, if no other one wakes up in time. Under L.
 bool become_watcher_locked(M* mp, std::int64_t earliest_ns) noexcept;

@@ -1,0 +1,267 @@
+// timers.cpp: timer, ticker and after (B189, B191, B193, B194, B196, B200-B203, B205-B209, B211, B212, B214, B215).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/weft.hpp>
+
+#include "support/for_procs.hpp"
+
+using namespace std::chrono_literals;
+using weft::test::eventually;
+
+namespace {
+
+TEST_FOR_PROCS(timer, fires_once_and_never_early) {
+  const auto began = weft::clock::now();
+  const weft::timer t(3ms);
+  const std::optional<weft::time_point> when = t.chan().recv();
+  ASSERT_TRUE(when.has_value());
+  EXPECT_GE(*when, began + 3ms);
+  EXPECT_GE(weft::clock::now(), *when);
+  EXPECT_EQ(t.chan().recv_for(3ms), std::nullopt) << "once";
+}
+
+TEST_FOR_PROCS(timer, after_never_fires_early) {
+  for (const auto d : {0ms, 1ms, 2ms, 5ms}) {
+    const auto began = weft::clock::now();
+    EXPECT_GE(*weft::after(d).recv(), began + d);
+  }
+  EXPECT_TRUE(weft::after(-1h).recv().has_value()) << "at once";
+}
+
+// B193
+TEST_FOR_PROCS(timer, those_that_are_due_first_fire_first) {
+  const auto order = weft::make_chan<int>(13);
+  for (const int ms : {50, 30, 60, 80, 10, 90, 20, 70, 40, 50, 30, 20, 10})
+    weft::go([=] {
+      weft::after(std::chrono::milliseconds(ms / 2)).recv();
+      order.send(ms);
+    });
+  int last = 0;
+  for (int i = 0; i < 13; ++i) {
+    const int ms = *order.recv();
+    EXPECT_GE(ms + 20, last) << "far out of order";
+    last = ms;
+  }
+}
+
+TEST_FOR_PROCS(timer, stop_before_it_fires_prevents_it) {
+  weft::timer t(1h);
+  EXPECT_TRUE(t.stop());
+  EXPECT_FALSE(t.stop()) << "a second time there is nothing to stop";
+  EXPECT_EQ(t.chan().try_recv(), std::nullopt);
+  weft::timer soon(1ms);
+  soon.chan().recv();
+  EXPECT_FALSE(soon.stop()) << "it was received";
+}
+
+TEST_FOR_PROCS(timer, stop_takes_back_what_nobody_received) {
+  weft::timer t(0ms);
+  weft::sleep_for(2ms);
+  EXPECT_TRUE(t.stop());
+  EXPECT_EQ(t.chan().recv_for(2ms), std::nullopt) << "a stale time";
+}
+
+TEST_FOR_PROCS(timer, reset_moves_it) {
+  weft::timer t(1h);
+  EXPECT_TRUE(t.reset(1ms));
+  const auto began = weft::clock::now();
+  EXPECT_TRUE(t.chan().recv().has_value());
+  EXPECT_LT(weft::clock::now() - began, 1h);
+  EXPECT_FALSE(t.reset(1h)) << "it had been received";
+  EXPECT_TRUE(t.reset(0ms));
+  EXPECT_TRUE(t.chan().recv().has_value());
+  t.reset(0ms);
+  weft::sleep_for(2ms);
+  EXPECT_TRUE(t.reset(1h)) << "fired, but not received";
+  EXPECT_EQ(t.chan().try_recv(), std::nullopt) << "a stale time";
+}
+
+TEST_FOR_PROCS(timer, shows_no_buffer) {
+  const weft::timer t(0ms);
+  weft::sleep_for(1ms);
+  EXPECT_EQ(t.chan().len(), 0u);
+  EXPECT_EQ(t.chan().cap(), 0u);
+  EXPECT_TRUE(t.chan().try_recv().has_value());
+}
+
+static_assert(!std::is_copy_constructible_v<weft::timer> &&
+              std::is_move_constructible_v<weft::timer>);
+
+TEST_FOR_PROCS(timer, one_that_was_moved_from_says_so) {
+  weft::timer t(1h);
+  const weft::timer taken = std::move(t);
+  EXPECT_THROW(t.stop(), std::logic_error);  // NOLINT(bugprone-use-after-move)
+  EXPECT_THROW(t.reset(1ms), std::logic_error);
+}
+
+TEST(timer_alone, without_a_runtime_there_is_none) {
+  EXPECT_THROW((void)weft::after(1ms), weft::not_running);
+  EXPECT_THROW(weft::timer(1ms), weft::not_running);
+}
+
+// B214: what cannot be received costs nothing.
+TEST_FOR_PROCS(timer, a_hundred_thousand_that_are_dropped_leave_nothing) {
+  for (int i = 0; i < 100'000; ++i) {
+    const weft::timer t(1h);
+    if (i % 3 == 0) (void)weft::after(1h);
+  }
+}
+
+TEST_FOR_PROCS(timer, its_channel_outlives_it) {
+  std::optional<weft::timer> t(2ms);
+  const weft::recv_chan<weft::time_point> c = t->chan();
+  t.reset();
+  EXPECT_TRUE(c.recv().has_value());
+}
+
+// B203: what stop() says is what can be received, however it races with the firing.
+TEST_FOR_PROCS(timer_race, stop_and_the_time_agree) {
+  for (int i = 0; i < 400; ++i) {
+    weft::timer t(std::chrono::microseconds(i % 60));
+    if (i % 2 == 0) weft::yield();
+    t.stop();
+    ASSERT_EQ(t.chan().try_recv(), std::nullopt) << "after stop, in round " << i;
+  }
+  int nreceived = 0;
+  int nstopped = 0;
+  for (int i = 0; i < 400; ++i) {
+    weft::timer t(std::chrono::microseconds(i % 60));
+    const auto end = weft::make_chan<void>();
+    auto receiver = weft::spawn(
+        [c = t.chan(), end] { return weft::select(weft::on_recv(c), weft::on_recv(end)) == 0; });
+    if (i % 3 == 0) weft::sleep_for(std::chrono::microseconds(i % 50));
+    const bool was_stopped = t.stop();
+    end.close();
+    // Closed and fired at once, either may be chosen: only a time that was stopped can surely not have been received.
+    const bool was_received = receiver.join();
+    ASSERT_FALSE(was_stopped && was_received) << "in round " << i;
+    nreceived += was_received ? 1 : 0;
+    nstopped += was_stopped ? 1 : 0;
+  }
+  EXPECT_LE(nreceived + nstopped, 400);
+}
+
+// B207
+TEST_FOR_PROCS(timer_race, reset_and_stop_from_many_goroutines) {
+  weft::timer t(1h);
+  weft::wait_group wg;
+  for (int g = 0; g < 6; ++g)
+    wg.go([&t, g] {
+      for (int i = 0; i < 300; ++i) {
+        if ((i + g) % 3 == 0) {
+          t.stop();
+        } else {
+          t.reset(std::chrono::microseconds(i % 40));
+        }
+        t.chan().try_recv();
+      }
+    });
+  wg.wait();
+  t.stop();
+  EXPECT_EQ(t.chan().recv_for(2ms), std::nullopt);
+}
+
+// B200
+TEST_FOR_PROCS(timer, many_of_no_time_all_fire) {
+  for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(weft::after(0ms).recv_for(30s).has_value());
+}
+
+TEST_FOR_PROCS(timer, a_plain_thread_can_wait_for_it) {
+  std::atomic<bool> has_fired{false};
+  std::thread other([&] {
+    const weft::timer t(2ms);
+    has_fired = t.chan().recv().has_value();
+  });
+  weft::blocking([&] { other.join(); });
+  EXPECT_TRUE(has_fired);
+}
+
+TEST_FOR_PROCS(timer, in_a_select) {
+  const auto c = weft::make_chan<int>();
+  EXPECT_EQ(weft::select(weft::on_recv(c), weft::on_recv(weft::after(1ms))), 1u);
+  weft::go([c] { c.send(1); });
+  EXPECT_EQ(weft::select(weft::on_recv(c), weft::on_recv(weft::after(1h))), 0u);
+}
+
+TEST(timer_alone, outlives_its_runtime) {
+  std::optional<weft::timer> kept;
+  std::optional<weft::recv_chan<weft::time_point>> channel;
+  weft::run({.max_procs = 2}, [&] {
+    kept.emplace(1h);
+    channel = weft::after(1h);
+  });
+  channel.reset();
+  weft::run({.max_procs = 2}, [&] {
+    kept->reset(1ms);
+    EXPECT_TRUE(kept->chan().recv().has_value());
+    kept->reset(1h);
+  });
+  kept.reset();
+}
+
+// --- tickers ---
+
+TEST_FOR_PROCS(ticker, ticks_at_its_period_and_not_faster) {
+  const auto began = weft::clock::now();
+  weft::ticker t(2ms);
+  weft::time_point last = began;
+  for (int i = 1; i <= 5; ++i) {
+    const weft::time_point now = *t.chan().recv();
+    EXPECT_GE(now - began, i * 2ms);
+    EXPECT_GT(now, last);
+    last = now;
+  }
+  t.stop();
+  EXPECT_EQ(t.chan().recv_for(6ms), std::nullopt);
+  t.reset(1ms);
+  EXPECT_TRUE(t.chan().recv().has_value());
+}
+
+TEST_FOR_PROCS(ticker, drops_ticks_for_a_slow_receiver) {
+  const weft::ticker t(1ms);
+  weft::sleep_for(20ms);
+  EXPECT_TRUE(t.chan().try_recv().has_value());
+  int n = 0;
+  while (t.chan().try_recv()) ++n;
+  EXPECT_LE(n, 1) << "those that nobody took in time are gone";
+}
+
+TEST_FOR_PROCS(ticker, needs_a_period) {
+  EXPECT_THROW(weft::ticker(0ms), std::invalid_argument);
+  EXPECT_THROW(weft::ticker(-1ms), std::invalid_argument);
+  weft::ticker t(1h);
+  EXPECT_THROW(t.reset(0ms), std::invalid_argument);
+}
+
+// B212, B205
+TEST_FOR_PROCS(ticker, of_a_nanosecond_serves_ten_goroutines) {
+  const weft::ticker t(1ns);
+  weft::wait_group wg;
+  for (int g = 0; g < 10; ++g)
+    wg.go([&t] {
+      for (int i = 0; i < 20; ++i) EXPECT_TRUE(t.chan().recv().has_value());
+    });
+  wg.wait();
+}
+
+// B206
+TEST_FOR_PROCS(ticker, a_hundred_that_were_stopped_stay_stopped) {
+  std::vector<weft::ticker> all;
+  for (int i = 0; i < 100; ++i) all.emplace_back(1ms);
+  weft::sleep_for(3ms);
+  for (auto& t : all) t.stop();
+  weft::sleep_for(5ms);
+  for (auto& t : all) EXPECT_EQ(t.chan().try_recv(), std::nullopt);
+}
+
+}  // namespace
