@@ -328,7 +328,7 @@ WEFT_MAY_SWITCH std::size_t select(Cases&&... cases) {
   std::int64_t deadline_ns = detail::kLastNs;
   for (;;) {
     std::size_t i = 0;
-    const auto prepare = [&](auto& c) {
+    [[maybe_unused]] const auto prepare = [&](auto& c) {
       using kind_of = std::remove_cvref_t<decltype(c)>;
       if constexpr (kind_of::kind == case_kind::channel) c.prepare(slots[i]);
       if constexpr (kind_of::kind == case_kind::timeout) deadline_ns = c.deadline_ns();
@@ -344,7 +344,7 @@ WEFT_MAY_SWITCH std::size_t select(Cases&&... cases) {
 
     i = 0;
     bool is_done = false;
-    const auto run = [&](auto& c) {
+    [[maybe_unused]] const auto run = [&](auto& c) {
       if (i++ == chosen.index) is_done = c.run(chosen.how);
     };
     (run(cases), ...);

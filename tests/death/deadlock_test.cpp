@@ -24,6 +24,26 @@ TEST(deadlock, is_reported_with_exit_code_2) {
   EXPECT_LT(ended.took, 3s * time_scale());
 }
 
+TEST(deadlock, says_who_waits_at_which_kind_of_channel) {
+  SKIP_WITHOUT_DEADLOCK_REPORT();
+  const child_end ended = scenario("deadlock_at_channels");
+  expect_report(ended, kAllAsleep);
+  EXPECT_TRUE(said_like(ended.err, "^goroutine 1 \\[chan receive\\]:$"));
+  for (const char* line :
+       {"\"receives\" \\[chan receive\\]:$", "\"sends\" \\[chan send\\]:$",
+        "\"receives nothing\" \\[chan receive \\(nil chan\\)\\]:$",
+        "\"sends nowhere\" \\[chan send \\(nil chan\\)\\]:$", "\"chooses\" \\[chan receive\\]:$",
+        "\"chooses two\" \\[select\\]:$", "\"has no choice\" \\[select \\(no cases\\)\\]:$"}) {
+    EXPECT_TRUE(said_like(ended.err, line)) << line << " in\n" << ended.err;
+  }
+}
+
+TEST(deadlock, is_not_reported_while_a_timer_can_end_it) {
+  const child_end ended = scenario("no_deadlock_while_a_timer_runs");
+  EXPECT_TRUE(exited(ended, 0));
+  EXPECT_EQ(ended.out, "it came\n");
+}
+
 TEST(deadlock, is_reported_when_main_is_locked_to_its_thread) {
   SKIP_WITHOUT_DEADLOCK_REPORT();
   for (const char* name : {"deadlock_locked_main", "deadlock_main_locks_itself"}) {

@@ -296,3 +296,39 @@ SCENARIO(alive_locked_main_woken_by_foreign_thread) {
     weft::blocking([&] { waker.join(); });
   });
 }
+
+// --- at channels ---
+
+SCENARIO(deadlock_at_channels) {
+  weft::run({.max_procs = 1}, [] {
+    const auto c = weft::make_chan<int>();
+    const auto d = weft::make_chan<int>();
+    weft::go({.name = "receives"}, [d] { d.recv(); });
+    weft::go({.name = "sends"}, [] { weft::make_chan<int>().send(1); });
+    weft::go({.name = "receives nothing"}, [] { weft::chan<int>().recv(); });
+    weft::go({.name = "sends nowhere"}, [] { weft::chan<int>().send(1); });
+    weft::go({.name = "chooses"},
+             [c, d] { weft::select(weft::on_recv(c), weft::on_recv(weft::chan<int>())); });
+    weft::go({.name = "chooses two"}, [c] {
+      const auto e = weft::make_chan<int>();
+      weft::select(weft::on_recv(c), weft::on_send(e, 1));
+    });
+    weft::go({.name = "has no choice"}, [] { weft::select(); });
+    c.recv();
+  });
+}
+
+// A timer that will fire, and a time limit, are hope.
+SCENARIO(no_deadlock_while_a_timer_runs) {
+  weft::run({.max_procs = 1}, [] {
+    using namespace std::chrono_literals;
+    const auto c = weft::make_chan<int>();
+    weft::go([c] {
+      weft::after(300ms).recv();
+      c.send(1);
+    });
+    const bool has_come = c.recv().has_value();
+    const bool is_late = !c.recv_for(300ms).has_value();
+    std::puts(has_come && is_late ? "it came" : "it did not");
+  });
+}
