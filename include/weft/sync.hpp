@@ -16,6 +16,7 @@
 #include <weft/detail/config.hpp>
 #include <weft/event.hpp>
 #include <weft/go.hpp>
+#include <weft/mutex.hpp>
 
 namespace weft::inline v1 {
 

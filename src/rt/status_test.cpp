@@ -50,6 +50,12 @@ TEST(wait_reason, every_reason_to_wait_has_words) {
   EXPECT_EQ(name_of(wait_reason::none), "");
   EXPECT_EQ(name_of(wait_reason::event), "event wait");
   EXPECT_EQ(name_of(wait_reason::wait_group), "wait_group wait");
+  EXPECT_EQ(name_of(wait_reason::mutex_lock), "sync.Mutex.Lock");
+  for (auto r = wait_reason::event; r <= wait_reason::main_goroutine;
+       r = static_cast<wait_reason>(static_cast<int>(r) + 1)) {
+    EXPECT_NE(name_of(r), "");
+    EXPECT_NE(name_of(r), "unknown") << static_cast<int>(r);
+  }
 }
 
 }  // namespace

@@ -11,6 +11,14 @@ enum class wait_reason : std::uint8_t {
   event,
   join,
   wait_group,
+  mutex_lock,
+  shared_mutex_lock_shared,
+  shared_mutex_lock,
+  condition_wait,
+  once_call,
+  semaphore_acquire,
+  latch_wait,
+  barrier_wait,
   sleep,
   chan_send,
   chan_receive,
@@ -31,6 +39,22 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
       return "join";
     case wait_reason::wait_group:
       return "wait_group wait";
+    case wait_reason::mutex_lock:
+      return "sync.Mutex.Lock";
+    case wait_reason::shared_mutex_lock_shared:
+      return "sync.RWMutex.RLock";
+    case wait_reason::shared_mutex_lock:
+      return "sync.RWMutex.Lock";
+    case wait_reason::condition_wait:
+      return "sync.Cond.Wait";
+    case wait_reason::once_call:
+      return "once call";
+    case wait_reason::semaphore_acquire:
+      return "semacquire";
+    case wait_reason::latch_wait:
+      return "latch wait";
+    case wait_reason::barrier_wait:
+      return "barrier wait";
     case wait_reason::sleep:
       return "sleep";
     case wait_reason::chan_send:

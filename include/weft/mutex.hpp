@@ -1,0 +1,98 @@
+// mutex.hpp: one at a time.
+//
+//   weft::mutex m;
+//   {
+//     std::lock_guard hold(m);                // std::unique_lock and std::scoped_lock as well
+//     ++shared;
+//   }
+//
+// A goroutine that waits for a mutex parks; its processor serves others. A plain thread sleeps.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include <weft/detail/config.hpp>
+#include <weft/detail/waiters.hpp>
+#include <weft/time.hpp>
+
+namespace weft::inline v1 {
+
+// As sync.Mutex. It belongs to nobody: whoever likes may unlock what another goroutine or thread has locked.
+// A free mutex is taken by whoever comes first, also past those who wait; but one that has waited for a millisecond gets it next.
+// Memory ordering: what was done before unlock() is visible after the next lock().
+// The mutex may be destroyed by whoever has locked and unlocked it last, also while the unlock() before is still returning.
+class WEFT_API mutex {
+ public:
+  constexpr mutex() noexcept = default;
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+
+  // Blocks: this goroutine only (from a plain thread: that thread).
+  WEFT_MAY_SWITCH void lock() noexcept {
+    if (!take()) [[unlikely]]
+      lock_slow(detail::kLastNs);
+  }
+
+  // Never waits.
+  [[nodiscard]] bool try_lock() noexcept { return take() || try_lock_slow(); }
+
+  // A mutex that is not locked: fatal error "unlock of unlocked mutex". Blocks nobody.
+  WEFT_MAY_SWITCH void unlock() noexcept {
+    std::uint32_t seen = kLocked;
+    if (!state_.compare_exchange_strong(seen, 0, std::memory_order_release,
+                                        std::memory_order_relaxed)) [[unlikely]]
+      unlock_slow();
+  }
+
+ private:
+  friend class timed_mutex;
+  static constexpr std::uint32_t kLocked = 1;
+
+  bool take() noexcept {
+    std::uint32_t seen = 0;
+    return state_.compare_exchange_strong(seen, kLocked, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+
+  // False: it was not free by then.
+  bool lock_slow(std::int64_t deadline_ns) noexcept;
+  bool try_lock_slow() noexcept;
+  void unlock_slow() noexcept;
+
+  std::atomic<std::uint32_t> state_{0};  // sync/mutex_core.hpp
+  detail::waiters waiters_;
+};
+
+// A mutex that can be waited for no longer than one likes.
+//
+//   if (m.try_lock_for(10ms)) { ...; m.unlock(); }
+class WEFT_API timed_mutex {
+ public:
+  constexpr timed_mutex() noexcept = default;
+  timed_mutex(const timed_mutex&) = delete;
+  timed_mutex& operator=(const timed_mutex&) = delete;
+
+  WEFT_MAY_SWITCH void lock() noexcept { mutex_.lock(); }
+  [[nodiscard]] bool try_lock() noexcept { return mutex_.try_lock(); }
+  WEFT_MAY_SWITCH void unlock() noexcept { mutex_.unlock(); }
+
+  // False: it was not to be had in that time. A time that has passed: lets others run once, and tries.
+  template <class Rep, class Period>
+  [[nodiscard]] WEFT_MAY_SWITCH bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
+    return mutex_.take() || mutex_.lock_slow(detail::deadline_in(detail::to_ns(d)));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] WEFT_MAY_SWITCH bool try_lock_until(
+      const std::chrono::time_point<Clock, Duration>& when) {
+    return mutex_.take() || detail::wait_until_on(when, [this](std::int64_t deadline_ns) {
+             return mutex_.lock_slow(deadline_ns);
+           });
+  }
+
+ private:
+  mutex mutex_;
+};
+
+}  // namespace weft::inline v1

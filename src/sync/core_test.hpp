@@ -1,0 +1,39 @@
+// core_test.hpp: those who wait, for tests of protocols without parking.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "os/futex.hpp"
+#include "os/lock.hpp"
+
+namespace weft::sync::test {
+
+// Somebody who waits: a number, how often it was woken, and whether its runtime has ended.
+struct party {
+  int id = 0;
+  std::atomic<int> nwoken{0};
+  bool is_left_behind = false;
+
+  // For races: sleeps until it was woken n times in all.
+  void await(int n) const {
+    while (nwoken.load() < n) os::futex_atomics::pause();
+  }
+};
+
+struct parties {
+  static inline std::uint32_t now = 1;
+  static bool is_gone(const party* p) noexcept { return p->is_left_behind; }
+  static std::uint32_t epoch() noexcept { return now; }
+};
+
+// What the user's object holds.
+struct room {
+  os::lock guard;
+  void* first = nullptr;
+  void* last = nullptr;
+};
+
+inline const auto wake = [](party* p) { ++p->nwoken; };
+
+}  // namespace weft::sync::test

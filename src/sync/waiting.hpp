@@ -1,0 +1,56 @@
+// waiting.hpp: what the synchronisation objects share when they park: the queue with goroutines in it, and a wait with or without a limit.
+#pragma once
+
+#include <cstdint>
+
+#include "os/clock.hpp"
+#include "os/futex.hpp"
+#include "os/lock.hpp"
+#include "rt/timer_heap.hpp"
+#include "sched/current.hpp"
+#include "sched/entry.hpp"
+#include "sched/park_until.hpp"
+
+#include <weft/detail/waiters.hpp>
+
+namespace weft::sync {
+
+struct goroutines {
+  static bool is_gone(const sched::waiter* w) noexcept { return sched::is_abandoned(w->gp); }
+  // Which runtime this is.
+  static std::uint32_t epoch() noexcept {
+    return sched::sched.epoch.load(std::memory_order_relaxed);  // changes while no goroutine runs
+  }
+};
+
+// The header shows only a word: the lock's type is the library's.
+inline os::lock& lock_of(detail::waiters& w) noexcept {
+  static_assert(sizeof(os::lock) == sizeof w.lock &&
+                alignof(os::lock) == alignof(decltype(w.lock)));
+  return reinterpret_cast<os::lock&>(w.lock);
+}
+
+// As sched::park_until(), also without a limit (rt::kNever): then it is always true. From user context, any thread.
+inline bool wait_until(const sched::wait_list& list, std::int64_t deadline_ns, rt::wait_reason why,
+                       const void* object) noexcept {
+  if (deadline_ns != rt::kNever) return sched::park_until(list, deadline_ns, why, object);
+  struct patient {
+    const sched::wait_list& list;
+    sched::waiter who{};
+  } p{list};
+  const auto publish = [](rt::G* gp, void* arg) {
+    auto* const mine = static_cast<patient*>(arg);
+    mine->who.gp = gp;
+    return mine->list.enter(&mine->who, mine->list.arg);
+  };
+  sched::park(publish, &p, why, object);
+  return true;
+}
+
+// What a protocol calls to wake somebody. Made inside the bracket.
+struct waker {
+  rt::M* mp;
+  void operator()(sched::waiter* w) const noexcept { sched::end_wait(mp, w); }
+};
+
+}  // namespace weft::sync
