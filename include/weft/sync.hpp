@@ -17,6 +17,7 @@
 #include <weft/event.hpp>
 #include <weft/go.hpp>
 #include <weft/mutex.hpp>
+#include <weft/once.hpp>
 
 namespace weft::inline v1 {
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "os/futex.hpp"
 #include "os/lock.hpp"
@@ -15,9 +16,9 @@ struct party {
   std::atomic<int> nwoken{0};
   bool is_left_behind = false;
 
-  // For races: sleeps until it was woken n times in all.
+  // For races: waits until it was woken n times in all.
   void await(int n) const {
-    while (nwoken.load() < n) os::futex_atomics::pause();
+    while (nwoken.load() < n) std::this_thread::yield();
   }
 };
 
