@@ -19,6 +19,7 @@
 #include <weft/go.hpp>
 #include <weft/mutex.hpp>
 #include <weft/once.hpp>
+#include <weft/recursive_mutex.hpp>
 #include <weft/semaphore.hpp>
 #include <weft/shared_mutex.hpp>
 
