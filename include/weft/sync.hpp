@@ -17,6 +17,7 @@
 #include <weft/detail/config.hpp>
 #include <weft/event.hpp>
 #include <weft/go.hpp>
+#include <weft/latch.hpp>
 #include <weft/mutex.hpp>
 #include <weft/once.hpp>
 #include <weft/recursive_mutex.hpp>
