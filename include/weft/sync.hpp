@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/barrier.hpp>
 #include <weft/condition_variable.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/event.hpp>

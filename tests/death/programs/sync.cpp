@@ -64,3 +64,165 @@ SCENARIO(mutex_outlives_its_waiters) {
     });
   }
 }
+SCENARIO(once_inside_itself) {
+  weft::run([] {
+    weft::once o;
+    weft::spawn({.name = "culprit"}, [&] { o.call([&] { o.call([] {}); }); }).join();
+  });
+}
+SCENARIO(shared_mutex_unlock_of_unlocked) {
+  weft::run([] {
+    weft::shared_mutex m;
+    m.lock_shared();
+    weft::spawn({.name = "culprit"}, [&] { m.unlock(); }).join();
+  });
+}
+SCENARIO(shared_mutex_unlock_shared_of_unlocked) {
+  weft::run([] {
+    weft::shared_mutex m;
+    m.lock();
+    weft::spawn({.name = "culprit"}, [&] { m.unlock_shared(); }).join();
+  });
+}
+SCENARIO(semaphore_released_too_often) {
+  weft::run([] {
+    weft::semaphore s(2);
+    s.acquire(2);
+    weft::spawn({.name = "culprit"}, [&] { s.release(3); }).join();
+  });
+}
+SCENARIO(semaphore_releases_less_than_nothing) {
+  weft::semaphore s(2);
+  s.acquire(2);
+  s.release(-1);
+}
+SCENARIO(recursive_mutex_unlocked_by_a_stranger) {
+  weft::run([] {
+    weft::recursive_mutex m;
+    m.lock();
+    weft::spawn({.name = "culprit"}, [&] { m.unlock(); }).join();
+  });
+}
+SCENARIO(recursive_mutex_unlocked_once_too_often) {
+  weft::run([] {
+    weft::recursive_mutex m;
+    m.lock();
+    m.lock();
+    for (int i = 0; i < 3; ++i) m.unlock();
+  });
+}
+SCENARIO(latch_below_zero) {
+  weft::run([] {
+    weft::latch l(2);
+    weft::spawn({.name = "culprit"}, [&] { l.count_down(3); }).join();
+  });
+}
+SCENARIO(latch_with_a_negative_count) { weft::latch l(-1); }
+SCENARIO(barrier_with_one_too_many) {
+  weft::run([] {
+    weft::barrier b(2);
+    (void)b.arrive();
+    weft::spawn({.name = "culprit"}, [&] { (void)b.arrive(2); }).join();
+  });
+}
+SCENARIO(barrier_with_a_negative_count) { weft::barrier b(-1); }
+
+SCENARIO(deadlock_shared_mutex_write) {
+  weft::run([] {
+    weft::shared_mutex m;
+    m.lock_shared();
+    m.lock();
+  });
+}
+SCENARIO(deadlock_shared_mutex_read) {
+  weft::run([] {
+    weft::shared_mutex m;
+    m.lock();
+    m.lock_shared();
+  });
+}
+SCENARIO(deadlock_condition_variable) {
+  weft::run([] {
+    weft::mutex m;
+    weft::condition_variable cv;
+    std::unique_lock hold(m);
+    cv.wait(hold);
+  });
+}
+SCENARIO(deadlock_semaphore) {
+  weft::run([] {
+    weft::semaphore s(1);
+    s.acquire();
+    s.acquire();
+  });
+}
+SCENARIO(deadlock_latch) {
+  weft::run([] { weft::latch(1).wait(); });
+}
+SCENARIO(deadlock_barrier) {
+  weft::run([] { weft::barrier(2).arrive_and_wait(); });
+}
+SCENARIO(deadlock_once) {
+  weft::run([] {
+    weft::once o;
+    weft::once other;
+    weft::go([&] { other.call([&] { o.call([] {}); }); });
+    o.call([&] {
+      for (int i = 0; i < 100; ++i) weft::yield();
+      other.call([] {});
+    });
+  });
+}
+// Each outlives a runtime whose goroutines wait at it, and serves those of the next as if they had never been.
+SCENARIO(sync_objects_outlive_their_waiters) {
+  static weft::shared_mutex rw;
+  static weft::semaphore s(1);
+  static weft::mutex m;
+  static weft::condition_variable cv;
+  weft::run([] {
+    rw.lock_shared();
+    s.acquire();
+    for (int i = 0; i < 3; ++i) {
+      weft::go([] { rw.lock(); });
+      weft::go([] { rw.lock_shared(); });
+      weft::go([] { s.acquire(); });
+      weft::go([] {
+        std::unique_lock hold(m);
+        cv.wait(hold);
+      });
+    }
+    for (int i = 0; i < 200; ++i) weft::yield();
+    const std::lock_guard hold(m);  // all who wait for cv do, by now
+  });
+  weft::run([] {
+    auto writes = weft::spawn([] {
+      rw.lock();
+      rw.unlock();
+    });
+    auto takes = weft::spawn([] {
+      s.acquire();
+      s.release();
+    });
+    bool is_woken = false;
+    bool waits = false;
+    auto waiter = weft::spawn([&] {
+      std::unique_lock hold(m);
+      waits = true;
+      cv.wait(hold);
+      is_woken = true;
+    });
+    for (bool seen = false; !seen; weft::yield()) {
+      const std::lock_guard hold(m);
+      seen = waits;
+    }
+    cv.notify_one();
+    waiter.join();
+    REQUIRE(is_woken);
+    rw.unlock_shared();
+    s.release();
+    writes.join();
+    takes.join();
+    REQUIRE(rw.try_lock());
+    REQUIRE(s.try_acquire());
+  });
+}
