@@ -48,7 +48,7 @@ barrier_base::arrived barrier_base::count_down(std::ptrdiff_t n) noexcept {
   return {a.phase, a.left == 0};
 }
 
-// relaxed: the last one has acquired what those before it did, this included  [barrier]
+// relaxed: the last one has acquired what those before it did, this included  [barrier.phase]
 void barrier_base::expect_one_less() noexcept {
   if (expected_.fetch_sub(1, std::memory_order_relaxed) == 0) too_many();
 }

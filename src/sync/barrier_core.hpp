@@ -12,7 +12,7 @@
 // Between the last arrival and the next phase nobody is expected, so whoever arrives then is one too many.
 //
 // Edges
-//   [barrier]  arrive: CAS acq_rel  ->  the last one, which passes on what all did: CAS release  ->  wait: load acquire
+//   [barrier.phase]  arrive: CAS acq_rel  ->  the last one, which passes on what all did: CAS release  ->  wait: load acquire
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,8 @@ class barrier_core {
     for (;;) {
       const std::int64_t left = static_cast<std::int64_t>(seen & kToCome) - n;
       if (left < 0) return {phase_of(seen), left};
-      if (state_.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel,  // [barrier]
+      if (state_.compare_exchange_weak(seen, seen - n,
+                                       std::memory_order_acq_rel,   // [barrier.phase]
                                        std::memory_order_relaxed))  // failed: tried again
         return {phase_of(seen), left};
     }
@@ -69,7 +70,7 @@ class barrier_core {
         continue;
       }
       const std::uint64_t next = std::uint64_t{phase_of(seen) + 1u} << kPhaseShift | expected;
-      if (state_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,  // [barrier]
+      if (state_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,  // [barrier.phase]
                                        std::memory_order_relaxed))  // failed: tried again
         break;
     }
@@ -79,12 +80,12 @@ class barrier_core {
   // Enters `mine` among those who wait for the end of that phase. False: it has ended.
   bool enter(record* mine, std::uint32_t phase) noexcept {
     const os::lock_guard hold(guard_);
-    std::uint64_t seen = state_.load(std::memory_order_acquire);  // [barrier]
+    std::uint64_t seen = state_.load(std::memory_order_acquire);  // [barrier.phase]
     do {
       if (phase_of(seen) != phase) return false;
     } while (!state_.compare_exchange_weak(seen, seen | kWaiting,
                                            std::memory_order_relaxed,  // under the lock
-                                           std::memory_order_acquire));  // [barrier]
+                                           std::memory_order_acquire));  // [barrier.phase]
     queue_.push_back(mine);
     return true;
   }

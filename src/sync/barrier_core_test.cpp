@@ -83,9 +83,33 @@ TEST(barrier_core, nothing_of_it_is_touched_once_somebody_is_woken) {
   EXPECT_EQ(std::memcmp(&b, rubbish.data(), sizeof b), 0);
 }
 
+TEST(barrier_core, the_phase_has_not_ended_when_the_queues_lock_is_freed) {
+  using watched = barrier_core<test::watched_unlock, party, test::parties>;
+  watched::word state{1};
+  watched::lock guard;
+  void* first = nullptr;
+  void* last = nullptr;
+  watched c(state, guard, first, last);
+  party who;
+  watched::record r;
+  r.who = &who;
+  ASSERT_TRUE(c.enter(&r, 0));
+  ASSERT_EQ(c.arrive(1).left, 0);
+  int nlooked = 0;
+  auto look = [&] {
+    ++nlooked;
+    EXPECT_EQ(watched::phase_of(state.load()), 0u);
+  };
+  test::watched_unlock::watch(look);
+  c.next_phase(1, test::wake);
+  test::watched_unlock::stop();
+  EXPECT_EQ(nlooked, 1);
+  EXPECT_EQ(who.nwoken, 1);
+}
+
 TEST(barrier_core_race, nobody_goes_on_before_all_have_come) {
   constexpr int kThreads = 3;
-  constexpr int kPhases = 2000;
+  constexpr int kPhases = 400;
   barrier b(kThreads);
   std::atomic<int> narrived{0};
   std::atomic<int> nearly{0};

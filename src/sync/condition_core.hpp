@@ -27,10 +27,16 @@ class condition_core {
   condition_core(word& nwaiting, lock& guard, void*& first, void*& last) noexcept
       : nwaiting_(nwaiting), guard_(guard), queue_(first, last) {}
 
-  void enter(record* mine) noexcept {
-    const os::lock_guard hold(guard_);
-    queue_.push_back(mine);
-    count(1);
+  // Enters `mine` inside a Bracket, and then, outside, frees the user's mutex.
+  template <class Bracket, class Unlock>
+  void enter(record* mine, Unlock&& unlock) noexcept {
+    {
+      [[maybe_unused]] const Bracket inside;
+      const os::lock_guard hold(guard_);
+      queue_.push_back(mine);
+      count(1);
+    }
+    unlock();  // [condition.no_lost_notify]
   }
 
   // Its time is over. False: it was notified, and will be woken.

@@ -20,6 +20,8 @@ struct condition {
   core c{nwaiting, room.guard, room.first, room.last};
 };
 
+struct nothing {};
+
 struct waiting {
   party who;
   core::record r;
@@ -30,7 +32,7 @@ TEST(condition_core, one_notify_wakes_the_one_that_waited_longest) {
   condition c;
   waiting w[3];
   c.c.notify(false, test::wake);
-  for (auto& each : w) c.c.enter(&each.r);
+  for (auto& each : w) c.c.enter<nothing>(&each.r, [] {});
   EXPECT_EQ(c.nwaiting, 3u);
   for (int i = 0; i < 3; ++i) {
     c.c.notify(false, test::wake);
@@ -39,10 +41,22 @@ TEST(condition_core, one_notify_wakes_the_one_that_waited_longest) {
   }
 }
 
+// Whoever gets the mutex then may notify at once.
+TEST(condition_core, a_notify_that_comes_as_the_mutex_is_freed_is_not_lost) {
+  condition c;
+  waiting w;
+  c.c.enter<nothing>(&w.r, [&] {
+    EXPECT_EQ(c.nwaiting, 1u);
+    c.c.notify(false, test::wake);
+  });
+  EXPECT_EQ(w.who.nwoken, 1);
+  EXPECT_EQ(c.nwaiting, 0u);
+}
+
 TEST(condition_core, notify_all_wakes_everyone_in_order_and_touches_nothing_afterwards) {
   condition c;
   waiting w[3];
-  for (auto& each : w) c.c.enter(&each.r);
+  for (auto& each : w) c.c.enter<nothing>(&each.r, [] {});
   int n = 0;
   c.c.notify(true, [&](party* p) {
     EXPECT_EQ(p, &w[n].who);
@@ -58,7 +72,7 @@ TEST(condition_core, notify_all_wakes_everyone_in_order_and_touches_nothing_afte
 TEST(condition_core, who_withdraws_takes_no_notify_with_it) {
   condition c;
   waiting w[3];
-  for (auto& each : w) c.c.enter(&each.r);
+  for (auto& each : w) c.c.enter<nothing>(&each.r, [] {});
   EXPECT_TRUE(c.c.withdraw(&w[0].r));
   EXPECT_EQ(c.nwaiting, 2u);
   c.c.notify(false, test::wake);
@@ -70,7 +84,7 @@ TEST(condition_core, who_withdraws_takes_no_notify_with_it) {
 TEST(condition_core, those_of_a_runtime_that_has_ended_get_no_notify) {
   condition c;
   waiting w[3];
-  for (auto& each : w) c.c.enter(&each.r);
+  for (auto& each : w) c.c.enter<nothing>(&each.r, [] {});
   w[0].who.is_left_behind = w[2].who.is_left_behind = true;
   c.c.notify(false, test::wake);
   EXPECT_EQ(w[1].who.nwoken, 1);
@@ -82,7 +96,7 @@ TEST(condition_core, those_of_a_runtime_that_has_ended_get_no_notify) {
 TEST(condition_core_race, every_notify_reaches_exactly_one_that_waits) {
   condition c;
   constexpr int kThreads = 3;
-  constexpr int kRounds = 2000;
+  constexpr int kRounds = 400;
   std::atomic<int> nnotified{0};
   std::atomic<int> ngone{0};
   std::vector<std::thread> threads;
@@ -90,7 +104,7 @@ TEST(condition_core_race, every_notify_reaches_exactly_one_that_waits) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kRounds; ++i) {
         waiting me;
-        c.c.enter(&me.r);
+        c.c.enter<nothing>(&me.r, [] {});
         if (t == 0 && i % 2 == 0 && c.c.withdraw(&me.r)) continue;
         me.who.await(1);
         ++nnotified;

@@ -29,16 +29,12 @@ bool condition_variable::wait_until_ns(mutex& m, std::int64_t deadline_ns) noexc
     return false;
   }
   core c = core_of(nwaiting_, waiters_);
-  sched::limited_wait limit{&publish, &limit.word, deadline_ns};
-  sched::waiter me{nullptr, &limit.word};
+  sched::limited_wait limit{&publish, nullptr, deadline_ns};
+  limit.arg = &limit.word;
+  sched::waiter me{sched::current_g(), &limit.word};
   core::record mine;
   mine.who = &me;
-  {
-    const sched::bracket inside;
-    me.gp = sched::current_g();
-    c.enter(&mine);
-  }
-  m.unlock();
+  c.enter<sched::bracket>(&mine, [&m] { m.unlock(); });
   rt::M* const mp =
       sched::park_limited(sched::enter(), limit, rt::wait_reason::condition_wait, this);
   bool was_notified = limit.word.has(rt::wait_mark::woken);

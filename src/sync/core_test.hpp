@@ -35,6 +35,29 @@ struct room {
   void* last = nullptr;
 };
 
+// For what must not have happened yet when the queue's lock is freed: whoever gets in then may destroy the object, and the lock with it.
+struct watched_unlock : os::futex_atomics {
+  static inline void (*before)(void*) = nullptr;
+  static inline void* arg = nullptr;
+
+  template <class T>
+  struct atomic : std::atomic<T> {
+    using std::atomic<T>::atomic;
+    T exchange(T value,
+               std::memory_order order) noexcept {  // of all words, only locks are exchanged
+      if (value == 0 && before != nullptr) before(arg);
+      return std::atomic<T>::exchange(value, order);
+    }
+  };
+
+  template <class F>
+  static void watch(F& look) {
+    arg = &look;
+    before = [](void* f) { (*static_cast<F*>(f))(); };
+  }
+  static void stop() { before = nullptr; }
+};
+
 inline const auto wake = [](party* p) { ++p->nwoken; };
 
 }  // namespace weft::sync::test

@@ -25,7 +25,7 @@
 //   M2  who stands in the queue as starving is at its front, and kWoken is not set
 //
 // Edges
-//   [mutex]  release: CAS/fetch_and release  ->  take: CAS acquire (what the holder did); by way of the wake-up for a hand-over
+//   [mutex.pass]  release: CAS/fetch_and release  ->  take: CAS acquire (what the holder did); by way of the wake-up for a hand-over
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class mutex_core {
     std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
     while ((seen & kLocked) == 0) {
       if (state_.compare_exchange_weak(seen, without_turn(seen, mine) | kLocked,
-                                       std::memory_order_acquire,     // [mutex]
+                                       std::memory_order_acquire,     // [mutex.pass]
                                        std::memory_order_relaxed)) {  // failed: tried again
         mine->is_woken = false;
         return true;
@@ -129,7 +129,7 @@ class mutex_core {
       if ((seen & kLocked) == 0) return step::not_locked;
       if ((seen & kWaiting) != 0 && !is_one_on_its_way(seen)) return step::must_wake;
       if (state_.compare_exchange_weak(seen, seen & ~kLocked,
-                                       std::memory_order_release,     // [mutex]
+                                       std::memory_order_release,     // [mutex.pass]
                                        std::memory_order_relaxed)) {  // failed: tried again
         return step::done;
       }
@@ -155,7 +155,7 @@ class mutex_core {
     Waiter* const who = next->who;
     if (!is_handed_over)
       state_.fetch_and(~kLocked,
-                       std::memory_order_release);  // [mutex] [mutex.no_touch_after_unlock]
+                       std::memory_order_release);  // [mutex.pass] [mutex.no_touch_after_unlock]
     wake(who);
     return true;
   }

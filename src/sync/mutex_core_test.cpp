@@ -208,6 +208,31 @@ TEST(mutex_core, nothing_of_it_is_touched_once_somebody_is_woken) {
   EXPECT_EQ(std::memcmp(&m, rubbish.data(), sizeof m), 0);
 }
 
+TEST(mutex_core, it_is_still_locked_when_the_queues_lock_is_freed) {
+  using watched = mutex_core<test::watched_unlock, party, test::parties>;
+  watched::word state{0};
+  watched::lock guard;
+  void* first = nullptr;
+  void* last = nullptr;
+  watched c(state, guard, first, last);
+  party who;
+  watched::record holder;
+  watched::record r;
+  r.who = &who;
+  ASSERT_TRUE(c.take(&holder));
+  ASSERT_TRUE(c.enter(&r));
+  int nlooked = 0;
+  auto look = [&] {
+    ++nlooked;
+    EXPECT_TRUE(c.is_locked());
+  };
+  test::watched_unlock::watch(look);
+  ASSERT_TRUE(c.release_to_next(test::wake));
+  test::watched_unlock::stop();
+  EXPECT_EQ(nlooked, 1);
+  EXPECT_FALSE(c.is_locked());
+}
+
 // Each thread waits as mutex.cpp does, with a spin in place of the note; some give up, some starve.
 TEST(mutex_core_race, one_at_a_time_and_nobody_is_forgotten) {
   lockable m;

@@ -16,7 +16,7 @@
 //   P2  while kWaiting is set, the word changes under the lock only
 //
 // Edges
-//   [semaphore]  release: CAS/store release  ->  take: CAS acquire; by way of the wake-up for those who waited
+//   [semaphore.pass]  release: CAS/store release  ->  take: CAS acquire; by way of the wake-up for those who waited
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class semaphore_core {
     for (;;) {
       if ((seen & kWaiting) == 0 && seen / kOne >= mine->wants) {
         if (state_.compare_exchange_weak(seen, seen - mine->wants * kOne,
-                                         std::memory_order_acquire,   // [semaphore]
+                                         std::memory_order_acquire,   // [semaphore.pass]
                                          std::memory_order_relaxed))  // failed: tried again
           return false;
       } else if (state_.compare_exchange_weak(seen, seen | kWaiting,
@@ -71,9 +71,9 @@ class semaphore_core {
       if (!mine->is_queued) return false;
       queue_.remove(mine);
       const std::int64_t left =
-          give(state_.load(std::memory_order_acquire) / kOne, lucky);  // [semaphore]
+          give(state_.load(std::memory_order_acquire) / kOne, lucky);  // [semaphore.pass]
       state_.store(left * kOne | (queue_.empty() ? 0 : kWaiting),
-                   std::memory_order_release);  // [semaphore]
+                   std::memory_order_release);  // [semaphore.pass]
     }
     lucky.wake_all(wake);
     return true;
@@ -89,7 +89,7 @@ class semaphore_core {
       if (n > capacity - seen / kOne) return false;
       if ((seen & kWaiting) == 0) {
         if (n != 0 && !state_.compare_exchange_weak(
-                          seen, seen + n * kOne, std::memory_order_release,  // [semaphore]
+                          seen, seen + n * kOne, std::memory_order_release,  // [semaphore.pass]
                           std::memory_order_relaxed))                        // failed: tried again
           continue;
         is_over = true;
@@ -116,15 +116,15 @@ class semaphore_core {
   // n to those who wait. True: some is left in n, and is to be put back.
   bool give_some(std::int64_t& n, std::int64_t capacity, wake_list<record>& lucky) noexcept {
     const os::lock_guard hold(guard_);
-    const std::int64_t seen = state_.load(std::memory_order_acquire);  // [semaphore]
+    const std::int64_t seen = state_.load(std::memory_order_acquire);  // [semaphore.pass]
     if ((seen & kWaiting) == 0) return true;                           // they have left meanwhile
     if (n > capacity - seen / kOne) return true;                       // refused in the next round
     const std::int64_t left = give(seen / kOne + n, lucky);
     if (!queue_.empty()) {
-      state_.store(left * kOne | kWaiting, std::memory_order_release);  // [semaphore]
+      state_.store(left * kOne | kWaiting, std::memory_order_release);  // [semaphore.pass]
       return false;
     }
-    state_.store(0, std::memory_order_release);  // [semaphore]
+    state_.store(0, std::memory_order_release);  // [semaphore.pass]
     n = left;
     return n != 0;
   }

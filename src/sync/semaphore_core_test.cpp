@@ -151,6 +151,30 @@ TEST(semaphore_core, nothing_of_it_is_touched_once_somebody_is_woken) {
   EXPECT_EQ(std::memcmp(&s, rubbish.data(), sizeof s), 0);
 }
 
+TEST(semaphore_core, what_is_left_cannot_be_taken_before_the_queues_lock_is_free) {
+  using watched = semaphore_core<test::watched_unlock, party, test::parties>;
+  watched::word state{0};
+  watched::lock guard;
+  void* first = nullptr;
+  void* last = nullptr;
+  watched c(state, guard, first, last);
+  party who;
+  watched::record r;
+  r.who = &who;
+  r.wants = 1;
+  ASSERT_TRUE(c.enter(&r));
+  int nlooked = 0;
+  auto look = [&] {
+    ++nlooked;
+    EXPECT_TRUE(state.load() / watched::kOne == 0 || (state.load() & watched::kWaiting) != 0);
+  };
+  test::watched_unlock::watch(look);
+  ASSERT_TRUE(c.release(5, kCapacity, test::wake));
+  test::watched_unlock::stop();
+  EXPECT_EQ(nlooked, 1);
+  EXPECT_EQ(state.load(), 4 * watched::kOne);
+}
+
 TEST(semaphore_core_race, never_more_than_there_is_and_nobody_is_forgotten) {
   semaphore s(kCapacity);
   std::atomic<std::int64_t> taken{0};
@@ -158,7 +182,7 @@ TEST(semaphore_core_race, never_more_than_there_is_and_nobody_is_forgotten) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 3000; ++i) {
+      for (int i = 0; i < 500; ++i) {
         taker me(1 + (t * 3 + i) % kCapacity);
         if (s.c.enter(&me.r)) {
           if (t == 0 && i % 2 == 0 && s.c.withdraw(&me.r, test::wake)) continue;

@@ -15,7 +15,7 @@
 // woken yet, so the mutex lives until the lock is free; after that only their records are touched.  [shared_mutex.no_touch_after_unlock]
 //
 // Edges
-//   [shared_mutex]  release: RMW or store release  ->  take: CAS acquire. The readers' releases are one sequence of RMWs, which the
+//   [shared_mutex.pass]  release: RMW or store release  ->  take: CAS acquire. The readers' releases are one sequence of RMWs, which the
 //                   last one acquires and passes on.
 #pragma once
 
@@ -78,7 +78,7 @@ class shared_mutex_core {
   bool release_writer(Wake&& wake) noexcept {
     for (;;) {
       std::uint32_t seen = kWriter;
-      if (state_.compare_exchange_strong(seen, 0, std::memory_order_release,  // [shared_mutex]
+      if (state_.compare_exchange_strong(seen, 0, std::memory_order_release,  // [shared_mutex.pass]
                                          std::memory_order_relaxed))          // failed: see below
         return true;
       if ((seen & kWriter) == 0) return false;
@@ -98,7 +98,7 @@ class shared_mutex_core {
         continue;
       }
       if (state_.compare_exchange_weak(seen, seen - kReader,
-                                       std::memory_order_release,   // [shared_mutex]
+                                       std::memory_order_release,   // [shared_mutex.pass]
                                        std::memory_order_relaxed))  // failed: tried again
         return true;
     }
@@ -106,7 +106,8 @@ class shared_mutex_core {
 
  private:
   bool take(std::uint32_t& seen, std::uint32_t next) noexcept {
-    return state_.compare_exchange_weak(seen, next, std::memory_order_acquire,  // [shared_mutex]
+    return state_.compare_exchange_weak(seen, next,
+                                        std::memory_order_acquire,   // [shared_mutex.pass]
                                         std::memory_order_relaxed);  // failed: tried again
   }
   bool mark_waiting(std::uint32_t& seen) noexcept {
@@ -121,7 +122,7 @@ class shared_mutex_core {
     wake_list<record> next;
     {
       const os::lock_guard hold(guard_);
-      state_.load(std::memory_order_acquire);  // [shared_mutex]: what the other readers did
+      state_.load(std::memory_order_acquire);  // [shared_mutex.pass]: what the other readers did
       std::uint32_t after = readers_first ? all_readers(next) : first_writer(next);
       if (after == 0) after = readers_first ? first_writer(next) : all_readers(next);
       if (after == 0) {
@@ -129,7 +130,7 @@ class shared_mutex_core {
         return false;
       }
       if (!writers_.empty() || !readers_.empty()) after |= kWaiting;
-      state_.store(after, std::memory_order_release);  // [shared_mutex]
+      state_.store(after, std::memory_order_release);  // [shared_mutex.pass]
     }
     next.wake_all(wake);
     return true;

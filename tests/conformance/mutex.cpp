@@ -1,5 +1,4 @@
 // mutex.cpp: weft::mutex and weft::timed_mutex, from goroutines and from plain threads (B277 to B279, B303; misuse is in tests/death).
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -229,28 +228,23 @@ TEST_FOR_PROCS(mutex_race, plain_threads_may_destroy_it_too) {
     weft::mutex m;
     int nrefs = 2;
   };
-  std::array<std::atomic<counted*>, 2> next{};
-  const auto drop = [](counted* c) {
-    c->m.lock();
-    const bool is_last = --c->nrefs == 0;
-    c->m.unlock();
-    if (is_last) delete c;
-  };
-  constexpr int kRounds = weft::test::scaled(2000);
-  std::thread t([&] {
-    for (int i = 0; i < kRounds; ++i) {
-      counted* c;
-      while ((c = next[0].exchange(nullptr)) == nullptr) std::this_thread::yield();
-      drop(c);
+  std::vector<counted*> all(weft::test::scaled(5000));
+  for (auto& each : all) each = new counted;
+  std::atomic<int> ndeleted{0};
+  const auto drop_all = [&] {  // both go through them in the same order, and meet where they meet
+    for (counted* const c : all) {
+      c->m.lock();
+      const bool is_last = --c->nrefs == 0;
+      c->m.unlock();
+      if (!is_last) continue;
+      delete c;
+      ++ndeleted;
     }
-  });
-  for (int i = 0; i < kRounds; ++i) {
-    auto* const c = new counted;
-    while (next[0].load() != nullptr) weft::yield();
-    next[0] = c;
-    drop(c);
-  }
+  };
+  std::thread t(drop_all);
+  drop_all();
   weft::blocking([&] { t.join(); });
+  EXPECT_EQ(ndeleted, weft::test::scaled(5000));
 }
 
 // --- timed_mutex ---

@@ -86,17 +86,21 @@ TEST_FOR_PROCS(semaphore, what_is_given_back_goes_to_whoever_waits) {
 TEST_FOR_PROCS(semaphore, a_large_request_is_not_starved_by_small_ones) {
   weft::semaphore s(4);
   std::atomic<bool> stop{false};
+  std::atomic<int> ninside{0};
   weft::wait_group wg;
   for (int i = 0; i < 4; ++i) {
     wg.go([&] {
       while (!stop) {
         s.acquire();
+        ++ninside;
         weft::yield();
+        --ninside;
         s.release();
       }
     });
   }
   for (int i = 0; i < weft::test::scaled(100); ++i) {
+    ASSERT_TRUE(weft::test::eventually([&] { return ninside >= 3; }));
     s.acquire(4);  // they never leave all four at once by themselves
     s.release(4);
   }
@@ -153,13 +157,17 @@ TEST_FOR_PROCS(semaphore, gives_up_when_its_time_is_over_and_takes_nothing) {
 TEST_FOR_PROCS(semaphore, when_a_large_request_gives_up_those_behind_it_get_on) {
   weft::semaphore s(3);
   s.acquire(1);
+  std::atomic<bool> is_over{false};
   std::atomic<bool> is_served{false};
-  auto large = weft::spawn([&] { return s.try_acquire_for(3, 20ms); });
+  auto large = weft::spawn([&] {
+    const bool got = s.try_acquire_for(3, 20ms);
+    is_over = true;
+    return got;
+  });
   ASSERT_TRUE(weft::test::eventually([&] {
-    if (!s.try_acquire(1)) return true;
+    if (is_over || !s.try_acquire(1)) return true;  // it waits, or has waited already
     s.release(1);
-    weft::yield();
-    return is_served.load();
+    return false;
   }));
   auto small = weft::spawn([&] {
     s.acquire(1);

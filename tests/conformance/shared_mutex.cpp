@@ -125,7 +125,7 @@ TEST_FOR_PROCS(shared_mutex, writers_are_not_starved_by_readers_nor_the_other_wa
 TEST_FOR_PROCS(shared_mutex, readers_get_in_though_two_write_all_the_time) {
   weft::shared_mutex m;
   std::atomic<bool> stop{false};
-  int written = 0;
+  std::atomic<int> written{0};
   weft::wait_group writers;
   for (int i = 0; i < 2; ++i) {
     writers.go([&] {
@@ -136,20 +136,22 @@ TEST_FOR_PROCS(shared_mutex, readers_get_in_though_two_write_all_the_time) {
       }
     });
   }
+  ASSERT_TRUE(weft::test::eventually([&] { return written > 10; }));
   weft::wait_group readers;
   std::atomic<int> nread{0};
   for (int i = 0; i < 3; ++i) {
     readers.go([&] {
       for (int k = 0; k < weft::test::scaled(50); ++k) {
+        weft::yield();  // each time it has to get in anew
         std::shared_lock hold(m);
-        nread += written > 0 ? 1 : 0;
+        ++nread;
       }
     });
   }
   readers.wait();
   stop = true;
   writers.wait();
-  EXPECT_GT(nread, 0);
+  EXPECT_EQ(nread, 3 * weft::test::scaled(50));
 }
 
 TEST_FOR_PROCS(shared_mutex, try_forms_never_wait) {
