@@ -46,6 +46,7 @@ SCENARIO(mutex_outlives_its_waiters) {
           wait_for_ever();
         });
       weft::yield();
+      const weft::no_preempt until_the_end;
       shared.unlock();  // wakes the first; main ends before it runs
     });
     weft::run([] {
@@ -179,20 +180,26 @@ SCENARIO(sync_objects_outlive_their_waiters) {
   static weft::semaphore s(1);
   static weft::mutex m;
   static weft::condition_variable cv;
+  static int nwaiting = 0;
   weft::run([] {
     rw.lock_shared();
     s.acquire();
+    for (int i = 0; i < 3; ++i) weft::go([] { rw.lock(); });
+    for (; rw.try_lock_shared(); weft::yield()) rw.unlock_shared();  // until one waits to write
     for (int i = 0; i < 3; ++i) {
-      weft::go([] { rw.lock(); });
       weft::go([] { rw.lock_shared(); });
       weft::go([] { s.acquire(); });
       weft::go([] {
         std::unique_lock hold(m);
+        ++nwaiting;
         cv.wait(hold);
       });
     }
     for (int i = 0; i < 200; ++i) weft::yield();
-    const std::lock_guard hold(m);  // all who wait for cv do, by now
+    for (bool do_all_wait = false; !do_all_wait; weft::yield()) {  // else one might take m with it
+      const std::lock_guard hold(m);
+      do_all_wait = nwaiting == 3;
+    }
   });
   weft::run([] {
     auto writes = weft::spawn([] {
