@@ -183,41 +183,44 @@ TEST_FOR_PROCS(chan_value, a_const_lvalue_is_copied_once_and_kept) {
 
 // --- throwing ---
 
-// Its copies and moves throw when it is told to, before anything has changed.
+// Throws once, when it is copied or moved from for the n-th time; nothing has changed then. What is made of it throws n-1 times later.
 struct throwing {
   static inline std::atomic<int> nalive{0};
-  static inline thread_local int throw_in = -1;  // that many constructions from now
+  static constexpr int kNever = -1;
   int v;
+  mutable int throw_at;
 
-  static void maybe_throw() {
-    if (throw_in >= 0 && throw_in-- == 0) throw std::runtime_error("construction");
-  }
-  explicit throwing(int i) : v(i) { ++nalive; }
-  throwing(const throwing& other) : v(other.v) {
-    maybe_throw();
-    ++nalive;
-  }
-  throwing(throwing&& other) : v(other.v) {  // NOLINT(performance-noexcept-move-constructor)
-    maybe_throw();
+  explicit throwing(int i, int at = kNever) : v(i), throw_at(at) { ++nalive; }
+  throwing(const throwing& other) : v(other.v), throw_at(other.next()) { ++nalive; }
+  throwing(throwing&& other)  // NOLINT(performance-noexcept-move-constructor)
+      : v(other.v), throw_at(other.next()) {
     other.v = -1;
     ++nalive;
   }
   throwing& operator=(const throwing&) = default;
   ~throwing() { --nalive; }
+
+ private:
+  int next() const {
+    if (throw_at == 0) {
+      throw_at = kNever;
+      throw std::runtime_error("construction");
+    }
+    return throw_at == kNever ? kNever : throw_at - 1;
+  }
 };
 
 TEST_FOR_PROCS(chan_throwing, a_copy_or_move_that_throws_in_send_sends_nothing) {
   const auto c = weft::make_chan<throwing>(2);
   throwing mine(5);
-  throwing::throw_in = 0;
+  mine.throw_at = 0;
   EXPECT_THROW(c.send(mine), std::runtime_error);
-  throwing::throw_in = 0;
+  mine.throw_at = 0;
   EXPECT_THROW(c.send(std::move(mine)), std::runtime_error);
-  throwing::throw_in = 0;
+  mine.throw_at = 0;
   EXPECT_THROW(c.try_send(mine), std::runtime_error);
-  throwing::throw_in = -1;
   EXPECT_EQ(mine.v, 5);
-  EXPECT_EQ(c.try_recv(), std::nullopt) << "nothing can be received of what was not sent";
+  EXPECT_FALSE(c.try_recv().has_value()) << "nothing can be received of what was not sent";
   c.send(std::move(mine));
   EXPECT_EQ(c.recv()->v, 5);
 }
@@ -225,40 +228,53 @@ TEST_FOR_PROCS(chan_throwing, a_copy_or_move_that_throws_in_send_sends_nothing) 
 TEST_FOR_PROCS(chan_throwing, a_move_that_throws_in_recv_leaves_the_value_in_the_channel) {
   {
     const auto c = weft::make_chan<throwing>(3);
-    for (int i = 0; i < 3; ++i) c.send(throwing(i));
-    throwing::throw_in = 0;
+    c.send(throwing(0, 1));  // into the cell, and then
+    for (int i = 1; i < 3; ++i) c.send(throwing(i));
     EXPECT_THROW((void)c.recv(), std::runtime_error);
-    throwing::throw_in = -1;
     EXPECT_EQ(c.len(), 3u);
     EXPECT_FALSE(c.try_send(throwing(9))) << "it is full, as before";
     for (int i = 0; i < 3; ++i) EXPECT_EQ(c.recv()->v, i) << "in its old place";
     EXPECT_EQ(c.len(), 0u);
-    EXPECT_TRUE(c.try_send(throwing(9)));
-    throwing::throw_in = 0;
+    EXPECT_TRUE(c.try_send(throwing(9, 1)));
     EXPECT_THROW((void)c.try_recv(), std::runtime_error);
-    throwing::throw_in = -1;
   }
   EXPECT_EQ(throwing::nalive, 0) << "what was given back died with the channel";
 }
 
 TEST_FOR_PROCS(chan_throwing, a_value_given_back_goes_to_one_who_waits) {
-  const auto c = weft::make_chan<throwing>();
-  weft::go([c] { c.send(throwing(1)); });
-  throwing::throw_in = -1;
-  const auto first = weft::spawn([c] {
-                       const weft::no_preempt here;  // the thread's flag is this goroutine's
-                       throwing::throw_in = 1;       // the second of two: out of the cell
-                       try {
-                         if (const auto v = c.recv()) return v->v;
-                       } catch (const std::runtime_error&) {
-                       }
-                       throwing::throw_in = -1;
-                       return -1;
-                     }).join();
-  throwing::throw_in = -1;
-  if (first != 1) {
-    EXPECT_EQ(c.recv()->v, 1);
-  }
+  const auto c = weft::make_chan<throwing>(1);
+  c.send(throwing(1, 1));
+  std::atomic<int> nthrown{0};
+  std::atomic<int> sum{0};
+  weft::wait_group wg;
+  for (int i = 0; i < 2; ++i)
+    wg.go([&] {
+      try {
+        sum += c.recv()->v;
+      } catch (const std::runtime_error&) {
+        ++nthrown;
+        sum += c.recv()->v;
+      }
+    });
+  c.send(throwing(2));
+  wg.wait();
+  EXPECT_EQ(nthrown, 1);
+  EXPECT_EQ(sum, 3);
+}
+
+TEST_FOR_PROCS(chan_throwing, a_loop_over_the_channel_loses_nothing_either) {
+  const auto c = weft::make_chan<throwing>(3);
+  for (int i = 1; i <= 3; ++i) c.send(throwing(i, i == 2 ? 1 : throwing::kNever));
+  c.close();
+  int sum = 0;
+  EXPECT_THROW(
+      {
+        for (const throwing& v : c) sum += v.v;
+      },
+      std::runtime_error);
+  EXPECT_EQ(sum, 1);
+  for (const throwing& v : c) sum += v.v;
+  EXPECT_EQ(sum, 6);
 }
 
 TEST_FOR_PROCS(chan_throwing, meeting_works_for_types_that_may_throw) {
