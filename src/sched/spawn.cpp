@@ -20,6 +20,12 @@ void require_running(const char* what) {
   if (sched.now.load(std::memory_order_acquire) != phase::running) throw not_running(what);
 }
 
+void set_origin(G* gp, void (*entry)(void*), const void* made_at, const M* mp) noexcept {
+  gp->entry = entry;
+  gp->made_at = made_at;
+  gp->made_by = mp != nullptr ? mp->curg()->goid.load(std::memory_order_relaxed) : 0;  // our own
+}
+
 namespace {
 
 [[noreturn, gnu::cold]] void no_memory() { throw std::bad_alloc(); }
@@ -30,13 +36,6 @@ std::uint8_t stack_bits_for(std::size_t bytes) {
   if (bytes > stack::kMaxBytes)
     throw std::invalid_argument("weft: stack_size is larger than 1 GiB");
   return slot_bits_for(bytes);
-}
-
-// Fields that do not change any more once the goroutine can be seen.
-void set_origin(G* gp, weft::detail::entry_fn entry, const void* made_at, const M* mp) noexcept {
-  gp->entry = entry;
-  gp->made_at = made_at;
-  gp->made_by = mp != nullptr ? mp->curg()->goid.load(std::memory_order_relaxed) : 0;  // our own
 }
 
 G* begin() noexcept {

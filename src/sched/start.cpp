@@ -126,6 +126,12 @@ void launch(M* mp, G* gp) noexcept {
   if (count_start(gp)) submit(gp);
 }
 
+void launch_by_timer(G* gp) noexcept {
+  M* const mp = current_m();
+  const bool has_p = mp->proc() != nullptr && !mp->is_borrowing.load(std::memory_order_relaxed);
+  launch(has_p ? mp : nullptr, gp);  // our own
+}
+
 bool bind_cached_stack(P* pp, G* gp) noexcept {
   if (gp->stack_bits != 0) return false;
   stack::head* const stack = pp->stacks.pop();

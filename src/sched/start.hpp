@@ -16,6 +16,11 @@ void free_g(P* pp, G* gp) noexcept;
 
 // Makes gp runnable. Its closure is in place. mp: this thread's M, inside the bracket, or null.
 void launch(M* mp, G* gp) noexcept;
+// The same by a timer's fire function, perhaps on a thread without a P. One of a runtime that has ended is abandoned with it.
+void launch_by_timer(G* gp) noexcept;
+
+// What does not change any more once the goroutine can be seen (spawn.cpp).
+void set_origin(G* gp, void (*entry)(void*), const void* made_at, const M* mp) noexcept;
 
 // Gives gp a stack on which it can begin: of the size it wants, or ends the process with a message. On g0, or
 // (bind_cached_stack) anywhere: a default stack from pp's cache, if gp wants one and there is one.

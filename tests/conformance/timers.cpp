@@ -1,8 +1,10 @@
-// timers.cpp: timer, ticker and after (B189, B191, B193, B194, B196, B200-B203, B205-B209, B211, B212, B214, B215).
+// timers.cpp: timer, ticker, after and after_func (B189, B191, B193-B196, B200-B203, B205-B209, B211, B212, B214, B215).
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -262,6 +264,98 @@ TEST_FOR_PROCS(ticker, a_hundred_that_were_stopped_stay_stopped) {
   for (auto& t : all) t.stop();
   weft::sleep_for(5ms);
   for (auto& t : all) EXPECT_EQ(t.chan().try_recv(), std::nullopt);
+}
+
+// --- functions ---
+
+TEST_FOR_PROCS(after_func, calls_once_in_a_goroutine_of_its_own_and_never_early) {
+  const auto began = weft::clock::now();
+  const auto called = weft::make_chan<std::uint64_t>(2);
+  const auto id = weft::this_goroutine::id();
+  weft::after_func(2ms, [=] { called.send(weft::this_goroutine::id()); });  // the timer may go
+  EXPECT_NE(called.recv(), id);
+  EXPECT_GE(weft::clock::now() - began, 2ms);
+  EXPECT_EQ(called.recv_for(3ms), std::nullopt);
+}
+
+TEST_FOR_PROCS(after_func, stop_prevents_the_call) {
+  std::atomic<int> ncalls{0};
+  weft::timer t = weft::after_func(1h, [&] { ++ncalls; });
+  EXPECT_FALSE(t.chan()) << "it has none";
+  EXPECT_TRUE(t.stop());
+  EXPECT_FALSE(t.stop());
+  EXPECT_FALSE(t.reset(0ms));
+  EXPECT_TRUE(eventually([&] { return ncalls == 1; }));
+  EXPECT_FALSE(t.stop()) << "called already";
+}
+
+// B195: it moves itself, and takes its time.
+TEST_FOR_PROCS(after_func, can_arm_itself_again) {
+  std::optional<weft::timer> t;
+  std::atomic<int> ncalls{0};
+  weft::event armed;
+  weft::event done;
+  t.emplace(weft::after_func(1ms, [&] {
+    armed.wait();
+    weft::sleep_for(200us);
+    if (++ncalls == 10) {
+      done.set();
+    } else {
+      t->reset(100us);
+    }
+  }));
+  armed.set();
+  done.wait();
+  EXPECT_EQ(ncalls, 10);
+}
+
+TEST_FOR_PROCS(after_func, what_it_captured_is_destroyed_once) {
+  const auto kept = std::make_shared<int>(1);
+  {
+    weft::timer never = weft::after_func(1h, [kept] {});
+    EXPECT_EQ(kept.use_count(), 2);
+    EXPECT_TRUE(never.stop());
+    weft::timer moved = weft::after_func(1h, [kept] {});
+    EXPECT_TRUE(moved.reset(2h));
+    EXPECT_TRUE(moved.reset(0ms));
+  }
+  EXPECT_TRUE(eventually([&] { return kept.use_count() == 1; }));
+  EXPECT_THROW(weft::after_func(1ms, std::function<void()>()), std::invalid_argument);
+}
+
+TEST_FOR_PROCS(after_func, ten_thousand_all_run) {
+  std::atomic<int> ncalls{0};
+  for (int i = 0; i < 10'000; ++i)
+    weft::after_func(std::chrono::microseconds(i % 100), [&] { ++ncalls; });
+  EXPECT_TRUE(eventually([&] { return ncalls == 10'000; }));
+}
+
+// Either it is stopped or it is called.
+TEST_FOR_PROCS(after_func_race, stop_and_the_call_agree) {
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<int> ncalls{0};
+    weft::timer t = weft::after_func(std::chrono::microseconds(i % 50), [&] { ++ncalls; });
+    if (i % 3 == 0) weft::sleep_for(std::chrono::microseconds(i % 40));
+    const bool was_stopped = t.stop();
+    if (was_stopped) {
+      weft::yield();
+      ASSERT_EQ(ncalls, 0) << "in round " << i;
+    } else {
+      ASSERT_TRUE(eventually([&] { return ncalls == 1; })) << "in round " << i;
+    }
+  }
+}
+
+TEST(timer_alone, a_function_that_was_not_called_is_forgotten_with_its_runtime) {
+  std::optional<weft::timer> kept;
+  std::atomic<int> ncalls{0};
+  weft::run({.max_procs = 2}, [&] { kept.emplace(weft::after_func(20ms, [&] { ++ncalls; })); });
+  weft::run({.max_procs = 2}, [&] {
+    weft::sleep_for(40ms);
+    EXPECT_EQ(ncalls, 0);
+    kept->reset(1ms);
+    EXPECT_TRUE(eventually([&] { return ncalls == 1; }));
+  });
 }
 
 }  // namespace
