@@ -83,8 +83,7 @@ class barrier_core {
     std::uint64_t seen = state_.load(std::memory_order_acquire);  // [barrier.phase]
     do {
       if (phase_of(seen) != phase) return false;
-    } while (!state_.compare_exchange_weak(seen, seen | kWaiting,
-                                           std::memory_order_relaxed,  // under the lock
+    } while (!state_.compare_exchange_weak(seen, seen | kWaiting, std::memory_order_acquire,
                                            std::memory_order_acquire));  // [barrier.phase]
     queue_.push_back(mine);
     return true;

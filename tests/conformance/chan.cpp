@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/parked.hpp"
 
 using namespace std::chrono_literals;
 using weft::test::eventually;
@@ -170,14 +172,14 @@ TEST_FOR_PROCS(chan, a_full_buffer_makes_senders_wait_in_order) {
   const auto c = weft::make_chan<int>(1);
   c.send(0);
   weft::wait_group wg;
-  std::atomic<int> nbegun{0};
+  std::array<weft::test::comer, 6> sender;
   for (int i = 1; i <= 5; ++i) {
+    auto& mine = sender[static_cast<std::size_t>(i)];
     wg.go([&, i] {
-      ++nbegun;
+      mine.comes();
       c.send(i);
     });
-    EXPECT_TRUE(eventually([&] { return nbegun == i; }));
-    weft::sleep_for(1ms);  // it has come to wait; if not, the next assertion says so
+    ASSERT_TRUE(mine.waits());
   }
   for (int i = 0; i <= 5; ++i) EXPECT_EQ(c.recv(), i) << "first come, first served";
   wg.wait();

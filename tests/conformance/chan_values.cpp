@@ -18,6 +18,7 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/parked.hpp"
 
 using namespace std::chrono_literals;
 
@@ -164,8 +165,12 @@ TEST_FOR_PROCS(chan_value, an_rvalue_that_is_not_taken_is_not_moved_from) {
 TEST_FOR_PROCS(chan_value, a_send_that_close_ends_leaves_its_value_alone) {
   const auto c = weft::make_chan<std::string>();
   std::string text = "a text that is too long to be kept inside a string object";
-  auto sender = weft::spawn([&] { EXPECT_THROW(c.send(std::move(text)), weft::closed_channel); });
-  weft::sleep_for(2ms);
+  weft::test::comer sender_comes;
+  auto sender = weft::spawn([&] {
+    sender_comes.comes();
+    EXPECT_THROW(c.send(std::move(text)), weft::closed_channel);
+  });
+  ASSERT_TRUE(sender_comes.waits());
   c.close();
   sender.join();
   EXPECT_EQ(text.size(), 57u);
@@ -296,8 +301,12 @@ TEST_FOR_PROCS(chan_throwing, meeting_works_for_types_that_may_throw) {
 TEST_FOR_PROCS(chan_death, a_handle_that_goes_while_peers_wait_leaves_them_waiting) {
   std::optional<weft::chan<int>> c = weft::make_chan<int>();
   const weft::chan<int>& by_reference = *c;
-  auto waits = weft::spawn([&by_reference] { return by_reference.recv_for(20ms); });
-  weft::sleep_for(2ms);
+  weft::test::comer receiver;
+  auto waits = weft::spawn([&] {
+    receiver.comes();
+    return by_reference.recv_for(1s);
+  });
+  ASSERT_TRUE(receiver.waits());
   c.reset();  // the last handle; nobody can send any more
   EXPECT_EQ(waits.join(), std::nullopt)
       << "and it was freed by the one that left last (ASan looks)";
@@ -308,10 +317,13 @@ TEST_FOR_PROCS(chan_death, who_waits_at_a_dead_channel_and_a_living_one_goes_on)
   dead->send("left behind");
   const auto living = weft::make_chan<int>();
   const weft::chan<std::string>& by_reference = *dead;
+  weft::test::comer chooser;
   auto waits = weft::spawn([&] {
-    return weft::select(weft::on_send(by_reference, std::string("never")), weft::on_recv(living));
+    const std::string never = "never";
+    chooser.comes();
+    return weft::select(weft::on_send(by_reference, never), weft::on_recv(living));
   });
-  weft::sleep_for(2ms);
+  ASSERT_TRUE(chooser.waits());
   dead.reset();
   living.send(1);
   EXPECT_EQ(waits.join(), 1u);

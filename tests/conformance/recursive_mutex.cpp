@@ -16,11 +16,14 @@ TEST_FOR_PROCS(recursive_mutex, its_holder_locks_it_again_and_others_wait_for_th
   m.lock();
   EXPECT_TRUE(m.try_lock());
   std::atomic<bool> got{false};
+  weft::event tried;
   auto other = weft::spawn([&] {
     EXPECT_FALSE(m.try_lock());
+    tried.set();
     const std::lock_guard hold(m);
     got = true;
   });
+  tried.wait();
   for (int i = 0; i < 3; ++i) {
     for (int k = 0; k < 10; ++k) weft::yield();
     EXPECT_FALSE(got);

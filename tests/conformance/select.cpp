@@ -16,6 +16,7 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/parked.hpp"
 
 using namespace std::chrono_literals;
 using weft::on_recv;
@@ -249,13 +250,22 @@ TEST_FOR_PROCS(select, the_same_channel_twice_leaves_the_queue_in_order) {
   const auto c = weft::make_chan<int>();
   const auto d = weft::make_chan<int>();
   const auto e = weft::make_chan<int>();
-  auto first = weft::spawn([=] { return weft::select(on_recv(c), on_recv(d), on_recv(e)); });
-  weft::sleep_for(1ms);
-  auto second =
-      weft::spawn([=] { return weft::select(on_recv(c), on_recv(c), on_recv(d), on_recv(e)); });
-  weft::sleep_for(1ms);
-  auto third = weft::spawn([=] { return c.recv(); });
-  weft::sleep_for(1ms);
+  std::array<weft::test::comer, 3> comers;
+  auto first = weft::spawn([&] {
+    comers[0].comes();
+    return weft::select(on_recv(c), on_recv(d), on_recv(e));
+  });
+  ASSERT_TRUE(comers[0].waits());
+  auto second = weft::spawn([&] {
+    comers[1].comes();
+    return weft::select(on_recv(c), on_recv(c), on_recv(d), on_recv(e));
+  });
+  ASSERT_TRUE(comers[1].waits());
+  auto third = weft::spawn([&] {
+    comers[2].comes();
+    return c.recv();
+  });
+  ASSERT_TRUE(comers[2].waits());
   e.send(1);
   EXPECT_EQ(first.join(), 2u);
   d.send(2);
