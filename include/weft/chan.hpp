@@ -175,6 +175,7 @@ class chan_iterator {
   using difference_type = std::ptrdiff_t;
 
   explicit chan_iterator(const Self& from) : from_(from), next_(from_.recv()) {}
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor): T's may throw
   chan_iterator(chan_iterator&& other) : from_(other.from_), next_(std::move(other.next_)) {}
   chan_iterator& operator=(chan_iterator&&) = delete;
   ~chan_iterator() { next_.~optional(); }

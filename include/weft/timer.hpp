@@ -142,7 +142,8 @@ template <class Rep, class Period, class F>
 timer after_func(const std::chrono::duration<Rep, Period>& d, F&& f) {
   static_assert(std::is_invocable_v<std::decay_t<F>&>, "after_func: f is called without arguments");
   detail::reject_empty(f);
-  detail::call_handle call(new detail::timed_call_of<std::decay_t<F>>(std::forward<F>(f)));
+  detail::call_handle call(
+      new detail::timed_call_of<std::decay_t<F>>(std::in_place, std::forward<F>(f)));
   call.get()->reset(detail::deadline_in(detail::to_ns(d)));
   return timer(std::move(call));
 }

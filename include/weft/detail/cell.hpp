@@ -38,7 +38,7 @@ struct cell : cell_base {
 
   explicit cell(late_t) : cell_base(true) {}
   template <class V>
-  explicit cell(V&& v) : cell_base(false), value(std::forward<V>(v)) {}
+  cell(std::in_place_t, V&& v) : cell_base(false), value(std::forward<V>(v)) {}
   ~cell() {}  // whoever knows what is in it calls drop()
 
   // By the sender, after it was accepted. Throws what T's constructor throws.

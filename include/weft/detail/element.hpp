@@ -102,7 +102,7 @@ WEFT_MAY_SWITCH bool send_full(V&& v, Pass&& pass) {
     ~owner() {
       if (c != nullptr) cell<T>::drop(c);
     }
-  } mine{new cell<T>(std::forward<V>(v))};
+  } mine{new cell<T>(std::in_place, std::forward<V>(v))};
   const passed p = pass(&mine.c);
   if (p == passed::done) {
     mine.c = nullptr;  // the receiver's

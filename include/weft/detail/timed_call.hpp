@@ -47,7 +47,7 @@ template <class F>
 class timed_call_of final : public timed_call {
  public:
   template <class F2>
-  explicit timed_call_of(F2&& f) : function_(std::forward<F2>(f)) {}
+  timed_call_of(std::in_place_t, F2&& f) : function_(std::forward<F2>(f)) {}
 
  private:
   void call() override { std::invoke(function_); }
