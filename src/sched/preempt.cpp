@@ -211,8 +211,8 @@ bool look_after_lost(std::int64_t now_ns) noexcept {
   bool any = false;
   for (std::uint32_t i = 0; i < n; ++i) {
     const bool is_awake = look_after(some[i], now_ns);
-    // One that was sent a signal stops by itself. relaxed: only sysmon sets it
-    any |= is_awake && !some[i]->is_signalled.load(std::memory_order_relaxed);
+    any |=
+        is_awake;  // also one that was sent a signal: it may be spared in the C library, and needs another
     locked l;
     move_locked(some[i], is_awake);
   }
