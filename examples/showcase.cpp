@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -244,6 +245,68 @@ void exceptions() {
   check(message == "no such page", "same type, same words");
 }
 
+// Each number passes through a chain of goroutines, one for every prime found so far. They end with the group.
+int nth_prime(int n) {
+  weft::group sieve;
+  auto numbers = weft::make_chan<int>();
+  sieve.go([first = numbers](const weft::context& ctx) {
+    for (int i = 2; first.send(i, ctx); ++i) {
+    }
+  });
+  int prime = 0;
+  for (int i = 0; i < n; ++i) {
+    prime = numbers.recv().value();
+    const auto rest = weft::make_chan<int>();
+    sieve.go([in = numbers, out = rest, prime](const weft::context& ctx) {
+      while (const auto each = in.recv(ctx)) {
+        if (*each % prime != 0 && !out.send(*each, ctx)) return;
+      }
+    });
+    numbers = rest;
+  }
+  return prime;
+}
+
+void channels() {
+  section(
+      "Channels: a prime sieve, a goroutine for every prime; and a select that does not wait for "
+      "ever");
+  constexpr int kPrimes = kIsInstrumented ? 50 : 400;
+  constexpr int kLast = kIsInstrumented ? 229 : 2741;
+  const stopwatch watch;
+  const int prime = nth_prime(kPrimes);
+  line("prime number %d is %d, found in %.0f ms", kPrimes, prime, watch.ms());
+  check(prime == kLast, "and it is the right one");
+  std::size_t which = 0;
+  weft::select(weft::on_recv(weft::make_chan<int>(), [&](std::optional<int>) { which = 1; }),
+               weft::on_timeout(std::chrono::milliseconds(5), [&] { which = 2; }));
+  check(which == 2, "nobody sent, and the select went on after 5 ms");
+}
+
+void groups() {
+  section("Groups: one of a thousand fails, the others are told, and all have ended");
+  std::atomic<int> ntold{0};
+  std::string what;
+  const stopwatch watch;
+  {
+    weft::group g;
+    for (int i = 1; i < 1000; ++i) {
+      g.go([&](const weft::context& ctx) {
+        ctx.done().recv();
+        ++ntold;
+      });
+    }
+    g.go([] { throw std::runtime_error("number 1000 cannot go on"); });
+    try {
+      g.wait();
+    } catch (const std::exception& e) {
+      what = e.what();
+    }
+  }
+  line("%d were told, all ended after %.1f ms: \"%s\"", ntold.load(), watch.ms(), what.c_str());
+  check(ntold == 999 && what == "number 1000 cannot go on", "none was forgotten, and none is left");
+}
+
 void show_stats() {
   section("weft::stats()");
   const stopwatch watch;  // whoever was joined may still be on the way out
@@ -282,6 +345,8 @@ int main() {
     no_hostages();
     a_million_queued();
     exceptions();
+    channels();
+    groups();
     show_stats();
     return showcase::has_failed ? 1 : 0;
   });

@@ -37,6 +37,8 @@
 
 namespace weft::inline v1 {
 
+class context;
+
 namespace detail {
 
 // Shares a channel, or is nil.
@@ -109,6 +111,10 @@ class sending_end {
         when, [&](std::int64_t deadline) { return send_before(std::move(v), deadline); });
   }
 
+  // Waits no longer than the context lasts (<weft/context.hpp>). False: it has ended; v is untouched. Throws closed_channel.
+  WEFT_MAY_SWITCH bool send(const T& v, const context& ctx) const;
+  WEFT_MAY_SWITCH bool send(T&& v, const context& ctx) const;
+
   // c << v is c.send(v).
   WEFT_MAY_SWITCH const Self& operator<<(const T& v) const {
     send(v);
@@ -159,6 +165,7 @@ class sending_end<void, Self> {
   WEFT_MAY_SWITCH bool send_until(const std::chrono::time_point<Clock, Duration>& when) const {
     return wait_until_on(when, [&](std::int64_t deadline) { return send_before(deadline); });
   }
+  WEFT_MAY_SWITCH bool send(const context& ctx) const;
 
  private:
   channel* mine() const noexcept { return static_cast<const Self&>(*this).raw(); }
@@ -247,6 +254,9 @@ class receiving_end {
     }
   }
 
+  // Waits no longer than the context lasts (<weft/context.hpp>). nullopt: it has ended; or the channel is closed and empty.
+  WEFT_MAY_SWITCH std::optional<T> recv(const context& ctx) const;
+
   // The next value into v. False: the channel is closed and empty, and v is as before.
   WEFT_MAY_SWITCH bool operator>>(T& v) const {
     std::optional<T> next = recv();
@@ -289,6 +299,7 @@ class receiving_end<void, Self> {
     });
     return p == passed::done;
   }
+  WEFT_MAY_SWITCH bool recv(const context& ctx) const;
 
   class iterator {
    public:

@@ -16,6 +16,8 @@
 
 namespace weft::inline v1 {
 
+class context;
+
 // Weighted, as golang.org/x/sync/semaphore. Who waits is served first come first: a large request is not passed by small ones, so it
 // cannot starve; and nobody new gets anything while somebody waits.
 // More than there is in all can never be had: acquire() of it throws, the others say no at once. Giving back more than was taken is a
@@ -72,6 +74,11 @@ class WEFT_API semaphore {
     return try_acquire_until(1, when);
   }
 
+  // Waits no longer than the context lasts (<weft/context.hpp>). False: it has ended, and nothing was taken. One that has ended gets
+  // nothing. Throws std::invalid_argument as acquire().
+  [[nodiscard]] WEFT_MAY_SWITCH bool acquire(std::int64_t n, const context& ctx);
+  [[nodiscard]] WEFT_MAY_SWITCH bool acquire(const context& ctx) { return acquire(1, ctx); }
+
   // Gives n back. More than was taken, or a negative number: fatal error "semaphore released more than held". Blocks nobody.
   WEFT_MAY_SWITCH void release(std::int64_t n = 1) noexcept;
 
@@ -93,6 +100,7 @@ class WEFT_API semaphore {
   }
 
   bool acquire_slow(std::int64_t n, std::int64_t deadline_ns) noexcept;
+  bool acquire_revocably(std::int64_t n, void* revoker) noexcept;
 
   static constexpr std::int64_t kWaiting = 1;
   static constexpr std::int64_t kOne = 2;

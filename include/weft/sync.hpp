@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -45,7 +46,7 @@ class WEFT_API wait_group {
     if (count_.load(std::memory_order_acquire) != 0) wait_slow();
   }
 
-  // Starts a goroutine that counts as one until it ends.
+  // Starts a goroutine that counts as one until it ends. f and the goroutine's locals are gone before.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
   [[gnu::always_inline]] inline void go(F&& f) {
@@ -57,15 +58,35 @@ class WEFT_API wait_group {
         if (group) group->done();
       }
     } guard{this};
-    weft::go([this, f = std::decay_t<F>(std::forward<F>(f))]() mutable {
-      undo when_it_ends{this};
-      std::invoke(f);
-    });
+    using function = std::decay_t<F>;
+    if constexpr (std::is_trivially_destructible_v<function>) {
+      weft::go([this, f = function(std::forward<F>(f))]() mutable {
+        const undo when_it_ends{this};
+        run_whole(f);
+      });
+    } else {
+      weft::go([this, f = std::optional<function>(std::in_place, std::forward<F>(f))]() mutable {
+        const undo when_it_ends{this};
+        struct before {
+          std::optional<function>& f;
+          ~before() { f.reset(); }
+        } that{f};
+        run_whole(*f);
+      });
+    }
     guard.group = nullptr;
   }
 
  private:
   void wait_slow() noexcept;
+
+  template <class F>
+  static void run_whole(F& f) {
+    struct locals {
+      ~locals() { detail::end_goroutine_locals(); }
+    } end_with_it;
+    std::invoke(f);
+  }
 
   // Low half: the count. Upper half: whether anybody waits (sync/wait_group_core.hpp).
   std::atomic<std::uint64_t> count_{0};

@@ -23,6 +23,7 @@ impl* impl::make(std::size_t elem_size, std::size_t elem_align, std::size_t capa
 }
 
 void impl::lose_last_handle() noexcept {
+  if (let_go_ != nullptr) return let_go_(attached_);
   {
     const sched::bracket inside;
     const os::lock_guard hold(c.lock());
@@ -33,7 +34,7 @@ void impl::lose_last_handle() noexcept {
 }
 
 void impl::destroy() noexcept {
-  if (attached_ != nullptr) free_attached_(attached_);
+  if (free_attached_ != nullptr) free_attached_(attached_);
   if (drop_ != nullptr) {
     void* element = nullptr;  // the address of a cell
     while (c.take_left(&element)) drop_(&element);

@@ -37,6 +37,17 @@ class impl final : public detail::channel {
   }
   void* attached() const noexcept { return attached_; }
 
+  // Somebody keeps it who is no handle: it lives until disown(), and when it loses its last handle the keeper is told. The keeper may make
+  // new ones by retain(), so that may happen again.
+  void keep_by(void* keeper, void (*let_go)(void*) noexcept) noexcept {
+    attached_ = keeper;
+    let_go_ = let_go;
+  }
+  void disown() noexcept {
+    let_go_ = nullptr;
+    lose_last_handle();
+  }
+
   // The last handle has gone. From user context.
   void lose_last_handle() noexcept;
   // Under the lock, by one who has left a queue. True, once: nobody needs it any more, and the caller calls destroy() from user context.
@@ -57,6 +68,7 @@ class impl final : public detail::channel {
   void (*const drop_)(void*) noexcept;
   void* attached_ = nullptr;
   void (*free_attached_)(void*) noexcept = nullptr;
+  void (*let_go_)(void*) noexcept = nullptr;
   bool is_orphan_ = false;  // under the lock
 };
 

@@ -96,6 +96,28 @@ bool park_until(const wait_list& list, std::int64_t deadline_ns, wait_reason why
   return has_come;
 }
 
+// What the timer does for a park_until() the revoker does here, from its begin() to its end().
+bool park_revocable(const wait_list& list, revoker& r, wait_reason why,
+                    const void* object) noexcept {
+  timed_wait t{.list = list, .limit = {&enter_and_park, &t, kNever}};
+  {
+    const bracket inside;
+    t.limit.gp =
+        inside.m() != nullptr ? inside.m()->curg() : foreign_g();  // before anybody reads it
+  }
+  if (!r.begin(&t.limit)) return false;
+  if (M* const mp = park_inside(enter(), &enter_and_park, &t, why, object)) leave(mp);
+  r.end();
+  const bracket inside;
+  return settle(t);
+}
+
+void revoke(limited_wait* w) noexcept {
+  const bracket inside;
+  G* const gp = w->gp;  // before the mark
+  if (w->word.end(wait_mark::timed_out)) ready(inside.m(), gp);
+}
+
 void end_wait(M* mp, waiter* w) noexcept {
   G* const gp = w->gp;  // before the mark
   if (w->timed == nullptr || w->timed->end(wait_mark::woken)) ready(mp, gp);

@@ -42,6 +42,24 @@ struct wait_list {
 bool park_until(const wait_list& list, std::int64_t deadline_ns, wait_reason why,
                 const void* object) noexcept;
 
+// Somebody who may end a wait before its waker comes. All from user context.
+class revoker {
+ public:
+  // From now on revoke() may come, at any time. False: at once, and there is no need.
+  virtual bool begin(limited_wait* w) noexcept = 0;
+  // The wait is over: when it returns nobody is in revoke(), and nobody will be.
+  virtual void end() noexcept = 0;
+
+ protected:
+  ~revoker() = default;
+};
+
+// As park_until(), but until the revoker has enough.
+bool park_revocable(const wait_list& list, revoker& r, wait_reason why,
+                    const void* object) noexcept;
+// By the revoker, once.
+void revoke(limited_wait* w) noexcept;
+
 // By the waker, as the last thing it does with w. Inside the bracket if the thread has an M (mp), else null.
 void end_wait(M* mp, waiter* w) noexcept;
 

@@ -62,6 +62,13 @@ bool semaphore::acquire_slow(std::int64_t n, std::int64_t deadline_ns) noexcept 
                           this);
 }
 
+bool semaphore::acquire_revocably(std::int64_t n, void* revoker) noexcept {
+  waiting me{core_of(state_, waiters_)};
+  me.mine.wants = n;
+  return sched::park_revocable({&enter, &withdraw, &me}, *static_cast<sched::revoker*>(revoker),
+                               rt::wait_reason::semaphore_acquire, this);
+}
+
 void semaphore::release(std::int64_t n) noexcept {
   const sched::bracket inside;
   if (n < 0 || !core_of(state_, waiters_).release(n, capacity_, sync::waker{inside.m()}))

@@ -15,8 +15,8 @@ namespace weft::inline v1::detail {
 // The public part of it: how many handles there are.
 class channel {
  public:
-  // Relaxed: whoever copies a handle has one.
-  void retain() noexcept { nhandles_.fetch_add(1, std::memory_order_relaxed); }
+  // Relaxed: whoever copies a handle has one. True: there was none, which only the keeper of a channel can see.
+  bool retain() noexcept { return nhandles_.fetch_add(1, std::memory_order_relaxed) == 0; }
   void release() noexcept {
     // acq_rel: the last one sees all that was done with the channel
     if (nhandles_.fetch_sub(1, std::memory_order_acq_rel) == 1) abandon();
