@@ -105,4 +105,31 @@ TEST_FOR_PROCS(many, waiting_a_hundred_thousand_times_keeps_memory_bounded) {
   }
 }
 
+// B183: neither does choosing.
+TEST_FOR_PROCS(many, selecting_a_hundred_thousand_times_keeps_memory_bounded) {
+  const auto run = [](int n) {
+    auto numbers = weft::make_chan<int>();
+    auto texts = weft::make_chan<std::string>();
+    auto sum = weft::spawn([=] {
+      std::int64_t got = 0;
+      for (int i = 0; i < n; ++i) {
+        weft::select(weft::on_recv(numbers, [&](std::optional<int> v) { got += *v; }),
+                     weft::on_recv(texts, [&](std::optional<std::string> v) {
+                       got += static_cast<std::int64_t>(v->size());
+                     }));
+      }
+      return got;
+    });
+    for (int i = 0; i < n; ++i)
+      weft::select(weft::on_send(numbers, 1), weft::on_send(texts, std::string("x")));
+    EXPECT_EQ(sum.join(), n);
+  };
+  run(1000);
+  const std::size_t before = resident_bytes();
+  run(weft::test::is_migrating() ? 1000 : weft::test::scaled(100'000));
+  if (!kIsSanitized) {
+    EXPECT_LT(resident_bytes(), before + (std::size_t{2} << 20));
+  }
+}
+
 }  // namespace

@@ -178,6 +178,26 @@ TEST_FOR_PROCS(timer, many_of_no_time_all_fire) {
   for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(weft::after(0ms).recv_for(30s).has_value());
 }
 
+// B213: one who sleeps is woken in between.
+TEST_FOR_PROCS(timer, many_that_are_moved_all_the_time_hold_nobody_up) {
+  std::vector<weft::timer> timers;
+  for (int i = 0; i < weft::test::scaled(50'000); ++i) timers.emplace_back(1h);
+  std::atomic<bool> ended{false};
+  auto sleeper = weft::spawn([&] {
+    int nwakes = 0;
+    for (; !ended; ++nwakes) weft::sleep_for(1ms);
+    return nwakes;
+  });
+  int nearly = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (weft::timer& each : timers) nearly += each.reset(1h + std::chrono::seconds(round)) ? 0 : 1;
+    weft::checkpoint();
+  }
+  ended = true;
+  EXPECT_EQ(nearly, 0);
+  EXPECT_GE(sleeper.join(), 3);
+}
+
 TEST_FOR_PROCS(timer, a_plain_thread_can_wait_for_it) {
   std::atomic<bool> has_fired{false};
   std::thread other([&] {
