@@ -58,15 +58,11 @@ void leave_if_inside(rt::M* mp) noexcept {
   return mine.has_passed ? passed::done : passed::closed;
 }
 
-[[gnu::always_inline]] inline passed try_pass(core& c, direction to, void* elem) noexcept {
-  const sched::bracket inside;
-  rt::G* wake = nullptr;
-  c.lock().lock();
-  const step s = take_step(c, to, elem, wake);
-  c.lock().unlock();
-  if (wake != nullptr) sched::ready(inside.m(), wake);
-  return s == step::must_wait ? passed::not_yet : as_passed(s);
-}
+struct inside : sched::bracket {
+  void wake(rt::G* gp) const noexcept { sched::ready(m(), gp); }
+};
+
+passed as_tried(step s) noexcept { return s == step::must_wait ? passed::not_yet : as_passed(s); }
 
 }  // namespace
 
@@ -87,17 +83,14 @@ passed recv(channel* c, void* elem) noexcept {
   return channels::pass(of(c)->c, direction::receive, elem);
 }
 
-// Without the lock if there is clearly nothing to do: whoever asks in a loop gets in nobody's way.
 passed try_send(channel* c, const void* elem) noexcept {
-  if (c == nullptr || of(c)->c.seems_full()) return passed::not_yet;
-  return channels::try_pass(of(c)->c, direction::send, const_cast<void*>(elem));
+  if (c == nullptr) return passed::not_yet;
+  return channels::as_tried(of(c)->c.try_send<channels::inside>(elem));
 }
 
-// First empty, then not closed: it was both at the moment of the second look, since what is closed stays so.
 passed try_recv(channel* c, void* elem) noexcept {
   if (c == nullptr) return passed::not_yet;
-  if (of(c)->c.seems_empty() && !of(c)->c.is_closed()) return passed::not_yet;
-  return channels::try_pass(of(c)->c, direction::receive, elem);
+  return channels::as_tried(of(c)->c.try_recv<channels::inside>(elem));
 }
 
 bool close(channel* c) noexcept {

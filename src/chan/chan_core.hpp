@@ -119,6 +119,21 @@ class chan_core {
 
   bool has_waiters() const noexcept { return senders_.has_living() || receivers_.has_living(); }
 
+  // --- without waiting: must_wait if that would be needed ---
+
+  // Without the lock if there is clearly nothing to do: whoever asks in a loop gets in nobody's way. Whether there is anything else than
+  // "not now", only a step under the lock can tell. Inside: made for that step; has wake(Party*).
+  template <class Inside>
+  [[gnu::always_inline]] step try_send(const void* elem) noexcept {
+    if (seems_full()) return step::must_wait;
+    return at_once<Inside>([&](Party*& wake) { return send(elem, wake); });
+  }
+  template <class Inside>
+  [[gnu::always_inline]] step try_recv(void* elem) noexcept {
+    if (has_nothing()) return step::must_wait;
+    return at_once<Inside>([&](Party*& wake) { return recv(elem, wake); });
+  }
+
   // --- without the lock, a moment's truth each ---
 
   // Nobody could send, or receive, without waiting. A channel that is closed is never too full.
@@ -129,6 +144,8 @@ class chan_core {
   bool seems_empty() const noexcept {
     return length() == 0 && (capacity_ != 0 || senders_.seems_empty());
   }
+  // First empty, then not closed: it was both at the moment of the first look, since what is closed stays so.
+  bool has_nothing() const noexcept { return seems_empty() && !is_closed(); }
   bool is_closed() const noexcept {
     return is_closed_.load(std::memory_order_acquire);  // [chan.hint]
   }
@@ -147,6 +164,17 @@ class chan_core {
   }
 
  private:
+  template <class Inside, class Step>
+  [[gnu::always_inline]] step at_once(Step&& take) noexcept {
+    const Inside inside;
+    Party* wake = nullptr;
+    lock_.lock();
+    const step s = take(wake);
+    lock_.unlock();
+    if (wake != nullptr) inside.wake(wake);
+    return s;
+  }
+
   Party* hand_over(record_type* r, void* to, const void* from) noexcept {
     copy(to, from);
     r->has_passed = true;

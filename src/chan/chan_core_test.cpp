@@ -200,6 +200,22 @@ TEST(chan_core, what_was_given_back_comes_first_and_takes_no_room) {
   EXPECT_EQ(c.recv(&got, wake), step::must_wait);
 }
 
+TEST(chan_core, what_was_given_back_goes_to_one_who_waits) {
+  std::array<void*, 1> buffer{};
+  test_core c(sizeof(void*), 1, reinterpret_cast<std::byte*>(buffer.data()));
+  cell_like cell;
+  party p;
+  void* got = nullptr;
+  test_record r{.who = &p, .elem = &got};
+  c.receivers().push(&r);
+  party* wake = nullptr;
+  c.give_back(&cell, wake);
+  EXPECT_EQ(wake, &p);
+  EXPECT_EQ(got, &cell);
+  EXPECT_TRUE(r.has_passed);
+  EXPECT_EQ(c.length(), 0u);
+}
+
 // --- several ---
 
 struct test_slot {

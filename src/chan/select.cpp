@@ -77,8 +77,7 @@ selected select_slowly(select_slot* slots, std::size_t n, patience how,
                        std::int64_t deadline_ns) noexcept {
   rt::M* mp = sched::enter();
   cases all(slots, n, random_of(mp));
-  cases::choice chosen = all.try_each();
-  if (!chosen) chosen = all.try_together();
+  cases::choice chosen = all.choose();
   if (!chosen) {
     if (how == patience::some) {
       mp = wait_at_all(mp, all, deadline_ns, chosen);

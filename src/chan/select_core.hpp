@@ -61,6 +61,12 @@ class selection {
     explicit operator bool() const noexcept { return index != kNobody; }
   };
 
+  // Steps 1 and 2. If nothing is chosen the locks are held.
+  choice choose() noexcept {
+    const choice c = try_each();
+    return c ? c : try_together();
+  }
+
   // Step 1.
   choice try_each() noexcept {
     for (std::size_t i = 0; i < n_; ++i) {
@@ -123,7 +129,7 @@ class selection {
  private:
   static bool seems_ready(const Slot& s) noexcept {
     const core& c = Slots::core(s);
-    return s.is_send ? !c.seems_full() : !c.seems_empty() || c.is_closed();
+    return s.is_send ? !c.seems_full() : !c.has_nothing();
   }
 
   static auto& queue_of(Slot& s) noexcept {

@@ -186,6 +186,74 @@ TEST_FOR_PROCS(chan_value, a_const_lvalue_is_copied_once_and_kept) {
   EXPECT_EQ(c.recv()->v, 3);
 }
 
+// Moves without throwing, but cannot be assigned.
+struct unassignable {
+  explicit unassignable(int i) : v(i) {}
+  unassignable(unassignable&& other) noexcept : v(std::exchange(other.v, -1)) {}
+  unassignable& operator=(unassignable&&) = delete;
+  ~unassignable() = default;
+  int v;
+};
+
+TEST_FOR_PROCS(chan_value, what_was_not_sent_is_given_back_also_if_it_cannot_be_assigned) {
+  const auto c = weft::make_chan<unassignable>();
+  unassignable mine(7);
+  EXPECT_FALSE(c.send_for(std::move(mine), 1ms));
+  EXPECT_EQ(mine.v, 7);
+  weft::test::comer sender_comes;
+  auto sender = weft::spawn([&] {
+    sender_comes.comes();
+    EXPECT_THROW(c.send(std::move(mine)), weft::closed_channel);
+  });
+  ASSERT_TRUE(sender_comes.waits());
+  c.close();
+  sender.join();
+  EXPECT_EQ(mine.v, 7);
+}
+
+// --- late: sent empty, and filled when it is known that it was accepted ---
+
+// Takes its time to be moved: whoever has the cell meanwhile waits until it is there.
+struct slow_to_move {
+  static inline std::atomic<int> nalive{0};
+  static inline std::atomic<int> nbegun{0};
+  int v;
+
+  explicit slow_to_move(int i) : v(i) { ++nalive; }
+  slow_to_move(slow_to_move&& other) noexcept(false) : v(-1) {
+    ++nbegun;
+    for (int i = 0; i < 20; ++i) weft::yield();
+    v = std::exchange(other.v, -2);
+    ++nalive;
+  }
+  slow_to_move& operator=(slow_to_move&&) = delete;
+  ~slow_to_move() { --nalive; }
+};
+
+TEST_FOR_PROCS(chan_late, who_receives_it_waits_until_it_is_filled) {
+  {
+    const auto c = weft::make_chan<slow_to_move>(4);
+    constexpr int kRounds = 20;
+    auto sender = weft::spawn([c] {
+      for (int i = 0; i < kRounds; ++i) c.send(slow_to_move(i));
+    });
+    for (int i = 0; i < kRounds; ++i) ASSERT_EQ(c.recv()->v, i);
+    sender.join();
+  }
+  EXPECT_EQ(slow_to_move::nalive, 0);
+}
+
+TEST_FOR_PROCS(chan_late, a_channel_dies_only_when_what_is_left_in_it_is_filled) {
+  auto c = std::make_optional(weft::make_chan<slow_to_move>(1));
+  const auto& by_reference = *c;
+  const int nbefore = slow_to_move::nbegun;
+  auto sender = weft::spawn([&] { by_reference.send(slow_to_move(1)); });
+  ASSERT_TRUE(weft::test::eventually([&] { return slow_to_move::nbegun > nbefore; }));
+  c.reset();  // the last handle, while the sender fills the cell
+  sender.join();
+  EXPECT_EQ(slow_to_move::nalive, 0);
+}
+
 // --- throwing ---
 
 // Throws once, when it is copied or moved from for the n-th time; nothing has changed then. What is made of it throws n-1 times later.

@@ -159,7 +159,8 @@ TEST_FOR_PROCS(select, send_and_receive_on_one_channel_never_meet_themselves) {
   EXPECT_EQ(weft::select(on_send(alone, 1), on_recv(alone), on_timeout(2ms)), 2u);
 }
 
-// B170, B171: c1 is ready, then c2 is, then c1 is drained: at every moment one of them was.
+// B170, B171: c1 is ready, then c2 is, then c1 is drained: at every moment one of them was. (src/chan/chan_timing_test.cpp goes through
+// the moments one by one.)
 TEST_FOR_PROCS(select_race, acts_on_one_instant) {
   for (const bool by_close : {false, true}) {
     for (int i = 0; i < 500; ++i) {
@@ -392,6 +393,32 @@ TEST_FOR_PROCS(select_list, of_ten_thousand_cases) {
     EXPECT_EQ(l.wait(), k);
     EXPECT_EQ(got, static_cast<int>(k));
   }
+}
+
+// None of many is left out, and none is taken for another: looked at, and waited for.
+TEST_FOR_PROCS(select_list, each_of_many_cases_comes_up_under_its_own_index) {
+  constexpr std::size_t kCases = 300;
+  std::vector<weft::chan<std::size_t>> c(kCases);
+  weft::select_list l;
+  std::size_t got = 0;
+  for (auto& each : c) {
+    each = weft::make_chan<std::size_t>(1);
+    l.add(on_recv(each, [&](std::optional<std::size_t> v) { got = *v; }));
+  }
+  std::vector<int> nchosen(kCases);
+  const auto count = [&](std::size_t k) {
+    ASSERT_LT(k, kCases);
+    ASSERT_EQ(got, k);
+    ++nchosen[k];
+  };
+  for (std::size_t k = 0; k < kCases; ++k) c[k].send(k);
+  for (std::size_t i = 0; i < kCases; ++i) count(l.try_now());
+  EXPECT_EQ(l.try_now(), weft::select_list::npos);
+  for (std::size_t k = 0; k < kCases; ++k) {
+    weft::go([&c, k] { c[k].send(k); });
+    count(l.wait());  // on one P it waits before that one runs
+  }
+  EXPECT_TRUE(std::all_of(nchosen.begin(), nchosen.end(), [](int n) { return n == 2; }));
 }
 
 TEST_FOR_PROCS(select_list, keeps_what_was_not_sent) {
