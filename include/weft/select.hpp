@@ -37,16 +37,29 @@ struct nothing_to_do {
 
 enum class case_kind : std::uint8_t { channel, timeout, otherwise };
 
-template <class T, class Handler>
-class recv_case {
+// What the cases at a channel share: which one it is.
+class channel_case {
  public:
   static constexpr case_kind kind = case_kind::channel;
-  recv_case(const chan_handle& from, Handler h) : from_(&from), handler_(std::move(h)) {}
+  const chan_handle& handle_of() const noexcept { return *handle_; }
+  // A select_list has a handle of its own.
+  void keep(const chan_handle& kept) noexcept { handle_ = &kept; }
 
-  const chan_handle& handle_of() const noexcept { return *from_; }
-  void keep(const chan_handle& kept) noexcept { from_ = &kept; }
+ protected:
+  explicit channel_case(const chan_handle& c) noexcept : handle_(&c) {}
+  channel* raw() const noexcept { return handle_->raw(); }
+
+ private:
+  const chan_handle* handle_;
+};
+
+template <class T, class Handler>
+class recv_case : public channel_case {
+ public:
+  recv_case(const chan_handle& from, Handler h) : channel_case(from), handler_(std::move(h)) {}
+
   void prepare(select_slot& s) noexcept {
-    s.chan = from_->raw();
+    s.chan = raw();
     s.elem = element_.room();
     s.is_send = false;
   }
@@ -54,7 +67,7 @@ class recv_case {
   WEFT_MAY_SWITCH bool run(passed how) {
     if (how == passed::done && !element_.is_there()) return false;
     const auto value = [&] {
-      return how == passed::done ? element_.take(from_->raw()) : std::optional<T>();
+      return how == passed::done ? element_.take(raw()) : std::optional<T>();
     };
     if constexpr (std::is_invocable_v<Handler&, std::optional<T>>) {
       handler_(value());  // made in its place
@@ -68,21 +81,17 @@ class recv_case {
   }
 
  private:
-  const chan_handle* from_;
   received<T> element_;
   Handler handler_;
 };
 
 template <class Handler>
-class recv_case<void, Handler> {
+class recv_case<void, Handler> : public channel_case {
  public:
-  static constexpr case_kind kind = case_kind::channel;
-  recv_case(const chan_handle& from, Handler h) : from_(&from), handler_(std::move(h)) {}
+  recv_case(const chan_handle& from, Handler h) : channel_case(from), handler_(std::move(h)) {}
 
-  const chan_handle& handle_of() const noexcept { return *from_; }
-  void keep(const chan_handle& kept) noexcept { from_ = &kept; }
   void prepare(select_slot& s) noexcept {
-    s.chan = from_->raw();
+    s.chan = raw();
     s.is_send = false;
   }
   WEFT_MAY_SWITCH bool run(passed how) {
@@ -97,7 +106,6 @@ class recv_case<void, Handler> {
   }
 
  private:
-  const chan_handle* from_;
   Handler handler_;
 };
 
@@ -119,25 +127,22 @@ struct owned_value {
 };
 
 template <class T, class Value, class Handler>
-class send_case {
+class send_case : public channel_case {
  public:
-  static constexpr case_kind kind = case_kind::channel;
   send_case(const chan_handle& to, Value v, Handler h)
-      : to_(&to), value_(std::move(v)), handler_(std::move(h)) {}
+      : channel_case(to), value_(std::move(v)), handler_(std::move(h)) {}
 
-  const chan_handle& handle_of() const noexcept { return *to_; }
-  void keep(const chan_handle& kept) noexcept { to_ = &kept; }
   // A select_list outlives the expression: it owns what is sent.
   auto owning() && {
     if constexpr (std::is_same_v<Value, owned_value<T>>) {
       return std::move(*this);
     } else {
-      return send_case<T, owned_value<T>, Handler>(*to_, owned_value<T>{T(value_.get())},
+      return send_case<T, owned_value<T>, Handler>(handle_of(), owned_value<T>{T(value_.get())},
                                                    std::move(handler_));
     }
   }
   void prepare(select_slot& s) {
-    s.chan = to_->raw();
+    s.chan = raw();
     s.is_send = true;
     if constexpr (travels_as_bytes<T>) {
       s.elem = const_cast<void*>(static_cast<const void*>(std::addressof(value())));
@@ -173,7 +178,6 @@ class send_case {
   }
 
   struct no_cell {};
-  const chan_handle* to_;
   Value value_;
   [[no_unique_address]] std::conditional_t<travels_as_bytes<T>, no_cell, std::unique_ptr<cell<T>>>
       cell_;
@@ -182,14 +186,12 @@ class send_case {
 };
 
 template <class Handler>
-class signal_case {
+class signal_case : public channel_case {
  public:
-  static constexpr case_kind kind = case_kind::channel;
-  signal_case(const chan_handle& to, Handler h) : to_(&to), handler_(std::move(h)) {}
-  const chan_handle& handle_of() const noexcept { return *to_; }
-  void keep(const chan_handle& kept) noexcept { to_ = &kept; }
+  signal_case(const chan_handle& to, Handler h) : channel_case(to), handler_(std::move(h)) {}
+
   void prepare(select_slot& s) noexcept {
-    s.chan = to_->raw();
+    s.chan = raw();
     s.is_send = true;
   }
   WEFT_MAY_SWITCH bool run(passed how) {
@@ -199,7 +201,6 @@ class signal_case {
   }
 
  private:
-  const chan_handle* to_;
   Handler handler_;
 };
 

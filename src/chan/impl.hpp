@@ -14,6 +14,7 @@
 
 namespace weft::channels {
 
+// (sync/waiting.hpp has one for those who wait with a sched::waiter; both only pass the question on.)
 struct goroutines {
   static bool is_gone(const rt::G* gp) noexcept { return sched::is_abandoned(gp); }
 };

@@ -17,13 +17,9 @@
 #include <atomic>
 #include <cstdint>
 
-namespace weft::sync {
+#include "sync/wait_record.hpp"
 
-template <class Waiter>
-struct wait_record {
-  Waiter* who;
-  wait_record* next;
-};
+namespace weft::sync {
 
 template <class A, class Waiter>
 class event_core {
@@ -53,18 +49,7 @@ class event_core {
         state.exchange(kSet, std::memory_order_acq_rel);  // [event.set] [event.push]
     if (seen == kDetached) return false;
     if (seen == kUnset || seen == kSet) return true;
-    record* in_order = nullptr;
-    for (auto* r = reinterpret_cast<record*>(seen); r != nullptr;) {  // the list is newest first
-      record* const older = r->next;
-      r->next = in_order;
-      in_order = r;
-      r = older;
-    }
-    while (in_order != nullptr) {
-      record* const r = in_order;
-      in_order = r->next;  // before the owner of *r runs on
-      wake(r->who);
-    }
+    wake_in_order(reinterpret_cast<record*>(seen), wake);
     return true;
   }
 

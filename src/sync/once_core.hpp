@@ -13,9 +13,10 @@
 //   [once.push]  push: CAS release         ->  finish: exchange acquire (the record)
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
-#include "sync/event_core.hpp"
+#include "sync/wait_record.hpp"
 
 namespace weft::sync {
 
@@ -56,18 +57,7 @@ class once_core {
   static void finish(word& state, bool is_done, Wake&& wake) noexcept {
     const std::uintptr_t seen = state.exchange(
         is_done ? kDone : kNew, std::memory_order_acq_rel);  // [once.done] [once.push]
-    record* in_order = nullptr;
-    for (auto* r = reinterpret_cast<record*>(seen & ~kRunning); r != nullptr;) {  // newest first
-      record* const older = r->next;
-      r->next = in_order;
-      in_order = r;
-      r = older;
-    }
-    while (in_order != nullptr) {
-      record* const r = in_order;
-      in_order = r->next;  // before the owner of *r runs on
-      wake(r->who);
-    }
+    wake_in_order(reinterpret_cast<record*>(seen & ~kRunning), wake);
   }
 };
 

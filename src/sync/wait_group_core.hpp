@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "os/lock.hpp"
-#include "sync/event_core.hpp"
+#include "sync/wait_record.hpp"
 
 namespace weft::sync {
 
@@ -75,18 +75,7 @@ class wait_group_core {
       waiters = nullptr;
       state.fetch_and(~kWaiting, std::memory_order_acq_rel);  // [wait_group.done]
     }
-    record* in_order = nullptr;
-    while (list != nullptr) {  // newest first, so turn it round
-      record* const older = list->next;
-      list->next = in_order;
-      in_order = list;
-      list = older;
-    }
-    while (in_order != nullptr) {
-      record* const r = in_order;
-      in_order = r->next;  // before the owner of *r runs on
-      wake(r->who);
-    }
+    wake_in_order(list, wake);
   }
 };
 

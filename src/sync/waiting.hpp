@@ -10,6 +10,7 @@
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
 #include "sched/park_until.hpp"
+#include "sync/wait_record.hpp"
 
 #include <weft/detail/waiters.hpp>
 
@@ -24,10 +25,27 @@ struct goroutines {
 };
 
 // The header shows only a word: the lock's type is the library's.
-inline os::lock& lock_of(detail::waiters& w) noexcept {
-  static_assert(sizeof(os::lock) == sizeof w.lock &&
-                alignof(os::lock) == alignof(decltype(w.lock)));
-  return reinterpret_cast<os::lock&>(w.lock);
+inline os::lock& lock_of(std::atomic<std::uint32_t>& word) noexcept {
+  static_assert(sizeof(os::lock) == sizeof word &&
+                alignof(os::lock) == alignof(std::atomic<std::uint32_t>));
+  return reinterpret_cast<os::lock&>(word);
+}
+inline os::lock& lock_of(detail::waiters& w) noexcept { return lock_of(w.lock); }
+
+// Parks with a record in the list that push(record*) enters it into. False from push: there is no need to wait. From user context, any
+// thread.
+template <class Push>
+void park_in_list(Push push, rt::wait_reason why, const void* object) noexcept {
+  struct waiting {
+    wait_record<rt::G> mine;
+    Push& push;
+  } w{{nullptr, nullptr}, push};
+  const auto publish = [](rt::G* gp, void* arg) {
+    auto* const me = static_cast<waiting*>(arg);
+    me->mine.who = gp;
+    return me->push(&me->mine);
+  };
+  sched::park(publish, &w, why, object);
 }
 
 // As sched::park_until(), also without a limit (rt::kNever): then it is always true. From user context, any thread.
@@ -51,6 +69,7 @@ inline bool wait_until(const sched::wait_list& list, std::int64_t deadline_ns, r
 struct waker {
   rt::M* mp;
   void operator()(sched::waiter* w) const noexcept { sched::end_wait(mp, w); }
+  void operator()(rt::G* gp) const noexcept { sched::ready(mp, gp); }
 };
 
 }  // namespace weft::sync
