@@ -40,7 +40,7 @@ template <class A, class Party, class Gone>
 class chan_core {
  public:
   using party_type = Party;
-  using lock_type = os::basic_lock<A>;
+  using lock_type = os::basic_lock<A, os::lock_rank::channel>;
   using record_type = record<A, Party>;
   using queue_type = wait_queue<A, Party, Gone>;
 

@@ -28,7 +28,7 @@ struct range_table {
   }
 };
 
-constinit lock finding;
+constinit lock<lock_rank::libraries> finding;
 constinit range_table table;  // written once, under `finding`, before...
 constinit std::atomic<const range_table*> found{nullptr};  // ...this says so (seq_cst)
 
@@ -88,7 +88,7 @@ bool is_system_library(std::string_view path) noexcept {
 }
 
 void find_system_libraries() noexcept {
-  const lock_guard<lock> hold(finding);
+  const lock_guard hold(finding);
   if (found.load() != nullptr) return;
   ::dl_iterate_phdr(&add_segments, &table);
   found.store(&table);

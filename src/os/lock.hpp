@@ -3,6 +3,8 @@
 // Not fair, not recursive. A holder is expected to be gone within a microsecond, so the waiter spins a little before it
 // sleeps. It spins in vain when the holder has lost its CPU; the futex ends that.
 //
+// Its rank says what may be held while it is taken (lock_rank.hpp).
+//
 // States: 0 free, 1 held, 2 held and somebody may sleep. Whoever slept takes it as 2, so that the next unlock wakes again.
 //
 // Edges
@@ -11,11 +13,13 @@
 
 #include <cstdint>
 
+#include "base/check.hpp"
 #include "os/futex.hpp"
+#include "os/lock_rank.hpp"
 
 namespace weft::os {
 
-template <class A>
+template <class A, lock_rank Rank>
 class basic_lock {
  public:
   constexpr basic_lock() noexcept = default;
@@ -23,17 +27,19 @@ class basic_lock {
   basic_lock& operator=(const basic_lock&) = delete;
 
   bool try_lock() noexcept {
-    std::uint32_t seen = kFree;
-    return state_.compare_exchange_strong(
-        seen, kHeld, std::memory_order_acquire,
-        std::memory_order_relaxed);  // [lock]; failed: nothing read
+    if (!try_take()) return false;
+    if constexpr (kWeftDebugChecks) count_lock(Rank, this);
+    return true;
   }
 
   void lock() noexcept {
-    if (!try_lock()) lock_slow();
+    if constexpr (kWeftDebugChecks) check_lock_order(Rank, this);
+    if (!try_take()) lock_slow();
+    if constexpr (kWeftDebugChecks) count_lock(Rank, this);
   }
 
   void unlock() noexcept {
+    if constexpr (kWeftDebugChecks) uncount_lock(Rank);
     if (state_.exchange(kFree, std::memory_order_release) == kContended)
       A::wake(state_, 1);  // [lock]
   }
@@ -47,10 +53,17 @@ class basic_lock {
   static constexpr std::uint32_t kContended = 2;
   static constexpr int kSpins = 60;
 
+  bool try_take() noexcept {
+    std::uint32_t seen = kFree;
+    return state_.compare_exchange_strong(
+        seen, kHeld, std::memory_order_acquire,
+        std::memory_order_relaxed);  // [lock]; failed: nothing read
+  }
+
   [[gnu::noinline]] void lock_slow() noexcept {
     for (int i = 0; i < kSpins; ++i) {
       A::pause();
-      if (state_.load(std::memory_order_relaxed) == kFree && try_lock()) return;  // only a hint
+      if (state_.load(std::memory_order_relaxed) == kFree && try_take()) return;  // only a hint
     }
     while (state_.exchange(kContended, std::memory_order_acquire) != kFree)
       A::wait(state_, kContended);  // [lock]
@@ -59,7 +72,8 @@ class basic_lock {
   typename A::template atomic<std::uint32_t> state_{kFree};
 };
 
-using lock = basic_lock<futex_atomics>;
+template <lock_rank Rank>
+using lock = basic_lock<futex_atomics, Rank>;
 
 // Holds a lock for a scope. (std::lock_guard would do; <mutex> brings in far more.)
 template <class Lock>

@@ -90,7 +90,7 @@ class slab {
     return ::new (c->at(c->nused++)) T;
   }
 
-  os::lock lock_;
+  os::lock<os::lock_rank::slab> lock_;
   T* free_first_ = nullptr;
   std::atomic<chunk*> chunks_{nullptr};  // newest first; pushed under the lock, read by anyone
 };

@@ -308,7 +308,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
   // A line that everyone reads, on every look round, and one for those who change something.
   typename A::template atomic<std::int64_t> next_{kNever};
   typename A::template atomic<std::size_t> nentries_hint_{0};
-  alignas(base::kCacheLine) os::basic_lock<A> lock_;
+  alignas(base::kCacheLine) os::basic_lock<A, os::lock_rank::timers> lock_;
   bool is_retired_ = false;
   typename A::template atomic<std::uint64_t> ncancelled_{0};
   typename A::template atomic<std::uint64_t> ndropped_{0};  // of these, counted out

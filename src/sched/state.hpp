@@ -56,7 +56,7 @@ struct settings {
 };
 
 struct Sched {
-  os::lock lock;  // L
+  os::lock<os::lock_rank::scheduler> lock;  // L
   std::atomic<phase> now{phase::stopped};
   std::atomic<std::uint32_t> epoch{1};  // counts runtimes; Gs and Ms carry the one they belong to
   settings set;                         // written before the threads exist
@@ -118,7 +118,7 @@ struct Sched {
   std::atomic<bool> is_quitting{false};  // tells both to end
 
   // --- stop the world (world.cpp) ---
-  os::lock world_lock;  // held over a stop by plain threads and the helpers
+  os::lock<os::lock_rank::world> world_lock;  // held over a stop by plain threads and the helpers
   std::atomic<bool> is_stopping{false};
   std::uint32_t nstopped = 0;  // L: Ps that are in
   os::note world_note;         // wakes the stopper

@@ -25,9 +25,10 @@
 namespace weft::stack {
 namespace {
 
-using guard_of = os::lock_guard<os::lock>;
+using lock_type = os::lock<os::lock_rank::stacks>;
+using guard_of = os::lock_guard<lock_type>;
 
-constinit os::lock lock;
+constinit lock_type lock;
 constinit arena space;                            // under lock, but for classify()
 constinit pool pools[kMaxSlotBits + 1];           // under lock; indexed by slot_bits
 constinit std::size_t ncarved = 0;                // under lock

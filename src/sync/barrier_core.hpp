@@ -26,7 +26,7 @@ template <class A, class Waiter, class Gone>
 class barrier_core {
  public:
   using word = typename A::template atomic<std::uint64_t>;
-  using lock = os::basic_lock<A>;
+  using lock = os::basic_lock<A, os::lock_rank::waiters>;
   struct record : queue_entry<record, Waiter> {};
   using queue = wait_queue<record, Gone>;
 

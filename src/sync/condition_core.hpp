@@ -20,7 +20,7 @@ template <class A, class Waiter, class Gone>
 class condition_core {
  public:
   using word = typename A::template atomic<std::uint32_t>;
-  using lock = os::basic_lock<A>;
+  using lock = os::basic_lock<A, os::lock_rank::waiters>;
   struct record : queue_entry<record, Waiter> {};
   using queue = wait_queue<record, Gone>;
 

@@ -30,7 +30,7 @@ struct parties {
 
 // What the user's object holds.
 struct room {
-  os::lock guard;
+  os::lock<os::lock_rank::waiters> guard;
   void* first = nullptr;
   void* last = nullptr;
 };

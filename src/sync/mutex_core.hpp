@@ -39,7 +39,7 @@ template <class A, class Waiter, class Gone>
 class mutex_core {
  public:
   using word = typename A::template atomic<std::uint32_t>;
-  using lock = os::basic_lock<A>;
+  using lock = os::basic_lock<A, os::lock_rank::waiters>;
 
   static constexpr std::uint32_t kLocked = 1;
   static constexpr std::uint32_t kWaiting = 2;

@@ -30,7 +30,7 @@ template <class A, class Waiter, class Gone>
 class semaphore_core {
  public:
   using word = typename A::template atomic<std::int64_t>;
-  using lock = os::basic_lock<A>;
+  using lock = os::basic_lock<A, os::lock_rank::waiters>;
   struct record : queue_entry<record, Waiter> {
     std::int64_t wants = 0;
   };

@@ -27,7 +27,7 @@ template <class A, class Waiter>
 class wait_group_core {
  public:
   using word = typename A::template atomic<std::uint64_t>;
-  using lock = os::basic_lock<A>;
+  using lock = os::basic_lock<A, os::lock_rank::waiters>;
   using record = wait_record<Waiter>;
   static constexpr std::uint64_t kWaiting = std::uint64_t{1} << 32;
 

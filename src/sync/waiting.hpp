@@ -25,12 +25,13 @@ struct goroutines {
 };
 
 // The header shows only a word: the lock's type is the library's.
-inline os::lock& lock_of(std::atomic<std::uint32_t>& word) noexcept {
-  static_assert(sizeof(os::lock) == sizeof word &&
-                alignof(os::lock) == alignof(std::atomic<std::uint32_t>));
-  return reinterpret_cast<os::lock&>(word);
+using queue_lock = os::lock<os::lock_rank::waiters>;
+inline queue_lock& lock_of(std::atomic<std::uint32_t>& word) noexcept {
+  static_assert(sizeof(queue_lock) == sizeof word &&
+                alignof(queue_lock) == alignof(std::atomic<std::uint32_t>));
+  return reinterpret_cast<queue_lock&>(word);
 }
-inline os::lock& lock_of(detail::waiters& w) noexcept { return lock_of(w.lock); }
+inline queue_lock& lock_of(detail::waiters& w) noexcept { return lock_of(w.lock); }
 
 // Parks with a record in the list that push(record*) enters it into. False from push: there is no need to wait. From user context, any
 // thread.

@@ -37,7 +37,7 @@ struct alarm {
   explicit alarm(act_fn f) noexcept : act(f) {}
 
   const act_fn act;
-  os::lock lock;
+  os::lock<os::lock_rank::alarm> lock;
   // Under the lock:
   rt::timer* node = nullptr;
   std::uint64_t arming = 0;  // 0: none

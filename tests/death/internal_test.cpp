@@ -2,6 +2,8 @@
 #include "base/check.hpp"
 #include "death.hpp"
 
+#include <utility>
+
 namespace weft::test {
 namespace {
 
@@ -16,6 +18,25 @@ TEST(scheduler_lock, every_function_that_requires_it_says_so_when_it_is_free) {
     EXPECT_EQ(ended.out, "") << function;
   }
 }
+
+#if defined(WEFT_DEBUG_CHECKS) && WEFT_DEBUG_CHECKS
+TEST(lock_order, a_lock_out_of_order_is_fatal_and_both_are_named) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"locks_upwards", "the scheduler lock is taken while the stacks lock is held"},
+      {"locks_the_same_rank_twice", "the waiters lock is taken while the waiters lock is held"},
+      {"locks_channels_against_their_addresses",
+       "the channel lock is taken while the channel lock is held"},
+      {"locks_upwards_after_try_lock", "the scheduler lock is taken while the slab lock is held"},
+      {"frees_a_lock_it_does_not_hold", "a lock is freed by the thread that took it"}};
+  for (const auto& [name, what] : kCases) {
+    const child_end ended = scenario(name);
+    EXPECT_TRUE(exited(ended, 2)) << name;
+    EXPECT_TRUE(said(ended.err, std::string("fatal error: weft: internal check failed: ") + what))
+        << name << ": " << ended.err;
+    EXPECT_EQ(ended.out, "") << name;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace weft::test

@@ -1,4 +1,5 @@
-// internal.cpp: the runtime's own checks (builds with WEFT_DEBUG_CHECKS). No runtime and no other thread: the lock is free.
+// internal.cpp: the runtime's own checks (builds with WEFT_DEBUG_CHECKS). No runtime and no other thread: the locks are free.
+#include "os/lock.hpp"
 #include "sched/crash.hpp"
 #include "sched/procs.hpp"
 #include "sched/world.hpp"
@@ -9,14 +10,26 @@ namespace {
 
 using namespace weft::sched;
 
+using weft::os::lock;
+using weft::os::lock_guard;
+using weft::os::lock_rank;
+
 P one_p;
 M one_m;
 
-void without_the_lock(void (*f)()) {
+void expect_fatal(void (*f)()) {
   install_crash_handlers();
   f();
   scenario::say("nobody minded");
 }
+
+void without_the_lock(void (*f)()) { expect_fatal(f); }
+
+lock<lock_rank::scheduler> of_scheduler;
+lock<lock_rank::slab> of_slab;
+lock<lock_rank::stacks> of_stacks;
+lock<lock_rank::waiters> of_waiters[2];
+lock<lock_rank::channel> of_channel[2];
 
 }  // namespace
 
@@ -58,4 +71,36 @@ SCENARIO(unlocked_new_m) {
 
 SCENARIO(unlocked_free_m) {
   without_the_lock([] { free_m_locked(&one_m); });
+}
+
+SCENARIO(locks_upwards) {
+  expect_fatal([] {
+    const lock_guard first(of_stacks);
+    const lock_guard second(of_scheduler);
+  });
+}
+
+SCENARIO(locks_the_same_rank_twice) {
+  expect_fatal([] {
+    const lock_guard first(of_waiters[0]);
+    const lock_guard second(of_waiters[1]);
+  });
+}
+
+SCENARIO(locks_channels_against_their_addresses) {
+  expect_fatal([] {
+    const lock_guard first(of_channel[1]);
+    const lock_guard second(of_channel[0]);
+  });
+}
+
+SCENARIO(locks_upwards_after_try_lock) {
+  expect_fatal([] {
+    if (!of_slab.try_lock()) return;
+    const lock_guard second(of_scheduler);
+  });
+}
+
+SCENARIO(frees_a_lock_it_does_not_hold) {
+  expect_fatal([] { of_slab.unlock(); });
 }
