@@ -53,6 +53,7 @@ class Workload:
     quick_seconds: float = 0
     without: dict = None  # {contestant: why it does not take part}
     is_counted: bool = False  # by callgrind, not by the clock: see instructions.py
+    growth_limit: float = 0  # what weft's first figure may be on two processors, times that on one; 0: not looked at
 
     def n_for(self, contestant, quick):
         n = self.quick_n if quick else self.n
@@ -81,6 +82,14 @@ def _time_per(what, targets):
     return (Figure("ns_per_op", f"time per {what}", "ns", targets),)
 
 
+def _of_go(one, two=None):
+    """At most these times what Go takes, on one processor and on more."""
+    return {1: Target(one, of="go"), 0: Target(two or one, of="go")}
+
+
+_NO_SELECT = {"boost": "it has no select"}
+_NO_COLLAPSE = 2.0  # far below what a wake-up across processors at each step would make of it
+
 _NAPS = (
     _percent("calls_percent", "naps, of the ideal", 90),
     _percent("compute_percent", "the loops reach, of what plain threads reach", 85),
@@ -107,6 +116,82 @@ WORKLOADS = (
         n=1_000_000,
         quick_n=100_000,
         figures=_time_per("goroutine", {}),
+    ),
+    Workload(
+        "ping_pong",
+        "two goroutines per processor send a number to and fro n times, over channels without a buffer",
+        n=1_000_000,
+        quick_n=100_000,
+        figures=_time_per("round trip", _of_go(0.25)),
+        growth_limit=_NO_COLLAPSE,
+    ),
+    Workload(
+        "buffered_1x1",
+        "n numbers through a channel with room for 128, one sender and one receiver",
+        n=4_000_000,
+        quick_n=400_000,
+        figures=_time_per("number", _of_go(0.5)),
+    ),
+    Workload(
+        "buffered_4x4",
+        "n numbers through a channel with room for 128, four senders and four receivers",
+        n=4_000_000,
+        quick_n=400_000,
+        figures=_time_per("number", _of_go(0.5)),
+    ),
+    Workload(
+        "ring",
+        "one token makes n hops round a ring of 503 goroutines, over channels without a buffer",
+        n=2_000_000,
+        quick_n=200_000,
+        figures=_time_per("hop", _of_go(0.3)),
+        growth_limit=_NO_COLLAPSE,
+    ),
+    Workload(
+        "sieve",
+        "the first n primes by a chain of goroutines, one for each prime",
+        n=2_000,
+        quick_n=600,
+        figures=(Figure("ms", "time for all of them", "ms", _of_go(0.45)),),
+    ),
+    Workload(
+        "skynet",
+        "a tree of goroutines with n leaves, ten children each, sums over channels",
+        n=1_000_000,
+        quick_n=100_000,
+        figures=_time_per("leaf", _of_go(0.5)),
+        limits={"boost": (100_000, "a million take it seconds, and as long for each")},
+    ),
+    Workload(
+        "select_2",
+        "ping_pong with a select of 2 on either side that has to wait, n round trips per processor",
+        n=500_000,
+        quick_n=50_000,
+        figures=_time_per("select", _of_go(0.4)),
+        without=_NO_SELECT,
+    ),
+    Workload(
+        "select_8",
+        "ping_pong with a select of 8 on either side that has to wait, n round trips per processor",
+        n=300_000,
+        quick_n=30_000,
+        figures=_time_per("select", _of_go(0.4)),
+        without=_NO_SELECT,
+    ),
+    Workload(
+        "select_ready",
+        "choose among 8 channels that hold a value each and put it back, n times on each processor",
+        n=2_000_000,
+        quick_n=200_000,
+        figures=_time_per("select", _of_go(0.15)),
+        without=_NO_SELECT,
+    ),
+    Workload(
+        "mutex",
+        "four goroutines per processor add 1 to one number under one mutex, n times in all",
+        n=10_000_000,
+        quick_n=1_000_000,
+        figures=_time_per("turn", _of_go(0.9, 0.5)),
     ),
     Workload(
         "parked",

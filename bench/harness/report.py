@@ -7,6 +7,7 @@ two such figures says little.
 
 from statistics import median
 
+from harness.catalogue import Target
 from harness.contestants import TITLES
 
 NOISY = 0.25  # of the median, between the lower and the upper quartile
@@ -73,6 +74,22 @@ def _align(rows):
     return ["  " + "  ".join(w.rjust(n) for w, n in zip(row, widths)).rstrip() for row in rows]
 
 
+def growth(workload, by_procs):
+    """{contestant: its first figure on two processors, times that on one}"""
+    of = {}
+    for procs in (1, 2):
+        for name, results in by_procs.get(procs, {}).items():
+            of.setdefault(name, {})[procs] = spread(results, workload.figures[0]).median
+    return {name: m[2] / m[1] for name, m in of.items() if m.get(1) and m.get(2)}
+
+
+def _growth_line(workload, by_procs, contestants):
+    grown = growth(workload, by_procs)
+    words = [f"{c.title} {grown[c.name]:.2f}" for c in contestants if c.name in grown]
+    limit, met = _verdict(Target(workload.growth_limit), grown, TITLES)
+    return f" two processors against one: {', '.join(words)}; target {limit}, met: {met}"
+
+
 def _notes(workload, by_procs, contestants, quick):
     for c in contestants:
         n, reason = (workload.limits or {}).get(c.name, (0, ""))
@@ -93,6 +110,8 @@ def table(workload, by_procs, contestants, quick=False):
     for figure in workload.figures:
         lines.append(f" {figure.title} [{figure.unit}]")
         lines += _align([head, *figure_rows(figure, by_procs, contestants)])
+    if workload.growth_limit and growth(workload, by_procs):
+        lines.append(_growth_line(workload, by_procs, contestants))
     lines += [f"  note: {note}" for note in _notes(workload, by_procs, contestants, quick)]
     return "\n".join(lines)
 
@@ -106,6 +125,9 @@ def verdicts(workload, by_procs):
                 continue
             medians = {name: spread(results, figure).median for name, results in by_contestant.items()}
             yield f"{workload.name} ({figure.title}, {procs} procs)", target.is_met(medians)
+    if workload.growth_limit and {1, 2} <= set(by_procs):
+        met = Target(workload.growth_limit).is_met(growth(workload, by_procs))
+        yield f"{workload.name} (two processors against one)", met
 
 
 def summary(judged):
