@@ -297,6 +297,56 @@ TEST(select_core, every_order_comes_up_about_as_often) {
   EXPECT_EQ(norders, 6);
 }
 
+TEST(select_core, the_first_look_takes_one_that_is_ready_and_no_other) {
+  std::array<channel_of_longs, 2> ch = {channel_of_longs(1), channel_of_longs(1)};
+  std::array<long, 3> got{};
+  std::array<test_slot, 3> slots;  // the third has no channel
+  for (std::size_t k = 0; k < 3; ++k) slots[k].elem = &got[k];
+  for (std::size_t k = 0; k < 2; ++k) slots[k].chan = &ch[k].c;
+  base::rng random(11);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(test_selection::try_one(slots.data(), 3, random));
+
+  ASSERT_EQ(ch[1].send(7), step::done);
+  std::size_t nfound = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto found = test_selection::try_one(slots.data(), 3, random);
+    if (!found) continue;
+    ++nfound;
+    EXPECT_EQ(found.index, 1u);
+    EXPECT_EQ(got[1], 7);
+  }
+  EXPECT_EQ(nfound, 1u) << "there was one value";
+  for (auto& each : ch) {
+    EXPECT_TRUE(each.c.lock().try_lock()) << "free";
+    each.c.lock().unlock();
+  }
+}
+
+TEST(select_core, the_first_look_falls_on_each_about_as_often) {
+  std::array<channel_of_longs, 4> ch = {channel_of_longs(1), channel_of_longs(1),
+                                        channel_of_longs(1), channel_of_longs(1)};
+  long v = 0;
+  std::array<test_slot, 4> slots;
+  for (std::size_t k = 0; k < 4; ++k) {
+    slots[k].chan = &ch[k].c;
+    slots[k].elem = &v;
+    ASSERT_EQ(ch[k].send(1), step::done);
+  }
+  base::rng random(5);
+  std::array<int, 4> n{};
+  constexpr int kRounds = 8000;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto found = test_selection::try_one(slots.data(), 4, random);
+    ASSERT_TRUE(found) << "all are ready";
+    ++n[found.index];
+    ASSERT_EQ(ch[found.index].send(1), step::done);
+  }
+  for (const int each : n) {
+    EXPECT_GT(each, kRounds / 4 * 8 / 10);
+    EXPECT_LT(each, kRounds / 4 * 12 / 10);
+  }
+}
+
 TEST(select_core, sorts_many_channels_by_address) {
   constexpr std::size_t kMany = 1000;
   std::vector<std::unique_ptr<channel_of_longs>> ch;

@@ -73,21 +73,26 @@ void free_forsaken(select_slot* slots, std::size_t n) noexcept {
 
 enum class patience : std::uint8_t { none, some };
 
-selected select_slowly(select_slot* slots, std::size_t n, patience how,
-                       std::int64_t deadline_ns) noexcept {
-  rt::M* mp = sched::enter();
+// Inside, as the rest: none was ready at first sight.
+[[gnu::noinline]] rt::M* select_among(rt::M* mp, select_slot* slots, std::size_t n, patience how,
+                                      std::int64_t deadline_ns, cases::choice& chosen) noexcept {
   cases all(slots, n, random_of(mp));
-  cases::choice chosen = all.choose();
-  if (!chosen) {
-    if (how == patience::some) {
-      mp = wait_at_all(mp, all, deadline_ns, chosen);
-    } else {
-      all.unlock_all();
-    }
-  }
+  chosen = all.choose();
+  if (chosen) return mp;
+  if (how == patience::some) return wait_at_all(mp, all, deadline_ns, chosen);
+  all.unlock_all();
+  return mp;
+}
+
+selected select_some(select_slot* slots, std::size_t n, patience how,
+                     std::int64_t deadline_ns) noexcept {
+  rt::M* mp = sched::enter();
+  cases::choice chosen = cases::try_one(slots, n, random_of(mp));
+  const bool at_once = static_cast<bool>(chosen);
+  if (!at_once) mp = select_among(mp, slots, n, how, deadline_ns, chosen);
   if (chosen.wake != nullptr) sched::ready(mp, chosen.wake);
   if (mp != nullptr) sched::leave(mp);
-  if (how == patience::some) free_forsaken(slots, n);
+  if (!at_once && how == patience::some) free_forsaken(slots, n);
   return as_selected(chosen);
 }
 
@@ -120,7 +125,7 @@ selected try_select(select_slot* slots, std::size_t n) noexcept {
     return {p == passed::not_yet ? kNone : static_cast<std::size_t>(s - slots), p};
   }
   if (!channels::has_channel(slots, n)) return {kNone, passed::not_yet};
-  return channels::select_slowly(slots, n, channels::patience::none, kLastNs);
+  return channels::select_some(slots, n, channels::patience::none, kLastNs);
 }
 
 selected select_until(select_slot* slots, std::size_t n, std::int64_t deadline_ns) noexcept {
@@ -139,7 +144,7 @@ selected select_until(select_slot* slots, std::size_t n, std::int64_t deadline_n
     if (now.index == kNone) yield();  // whoever asks in a loop lets others get on
     return now;
   }
-  return channels::select_slowly(slots, n, channels::patience::some, deadline_ns);
+  return channels::select_some(slots, n, channels::patience::some, deadline_ns);
 }
 
 passed send_until(channel* c, const void* elem, std::int64_t deadline_ns) noexcept {

@@ -1,11 +1,13 @@
 // select_core.hpp: waiting at several channels as a protocol, independent of what parks and wakes.
 //
-//   1  Look at each channel in random order. One that seems ready is locked alone and tried: if it passes, that is the choice.
+//   0  Look at one, chosen at random. If it seems ready it is locked alone and tried: if it passes, that is the choice.
+//   1  Else look at each channel in random order, in the same way.
 //   2  Else lock all of them, in the order of their addresses, and look again: now it is one moment for all, so "none is ready" is true.
 //   3  Still none: enter a record at each, all with one shared_wait, and park. The locks are given up when the stack is free.
 //   4  Woken: take the records that are left out of their queues, one channel after the other.
 //
-// A random permutation and the first that is ready is a uniform choice among those that are.
+// A random permutation and the first that is ready is a uniform choice among those that are. So is step 0 before it: of n cases, m of them
+// ready, each of these is chosen with 1/n, or with 1/m of the (n - m)/n that are left: 1/m. Where all are ready there is no order to be made.
 //
 //    publish (of the waiter)         a peer, at channel k                 the time is over
 //    mark parked                     lock k
@@ -61,6 +63,16 @@ class selection {
     explicit operator bool() const noexcept { return index != kNobody; }
   };
 
+  // Step 0. n > 0.
+  [[gnu::always_inline]] static choice try_one(Slot* slots, std::size_t n,
+                                               base::rng& random) noexcept {
+    const std::size_t i = random.below(static_cast<std::uint32_t>(n));
+    Slot& s = slots[i];
+    if (!Slots::is_set(s) || !seems_ready(s)) return {};
+    const lock_guard hold(Slots::core(s).lock());
+    return take(s, i);
+  }
+
   // Steps 1 and 2. If nothing is chosen the locks are held.
   choice choose() noexcept {
     const choice c = try_each();
@@ -73,7 +85,7 @@ class selection {
       Slot& s = polled(i);
       if (!seems_ready(s)) continue;
       const lock_guard hold(Slots::core(s).lock());
-      if (const choice c = take(s)) return c;
+      if (const choice c = take(s, index_of(s))) return c;
     }
     return {};
   }
@@ -82,7 +94,8 @@ class selection {
   choice try_together() noexcept {
     lock_all();
     for (std::size_t i = 0; i < n_; ++i) {
-      if (const choice c = take(polled(i))) {
+      Slot& s = polled(i);
+      if (const choice c = take(s, index_of(s))) {
         unlock_all();
         return c;
       }
@@ -116,7 +129,7 @@ class selection {
       Slot& s = polled(i);
       auto* const r = std::launder(static_cast<record_type*>(Slots::record(s)));
       if (r == winner) {
-        won = {static_cast<std::size_t>(&s - slots_), !r->has_passed, nullptr};
+        won = {index_of(s), !r->has_passed, nullptr};
         continue;
       }
       const lock_guard hold(Slots::core(s).lock());
@@ -136,12 +149,16 @@ class selection {
     return s.is_send ? Slots::core(s).senders() : Slots::core(s).receivers();
   }
 
-  choice take(Slot& s) noexcept {
+  std::size_t index_of(const Slot& s) const noexcept {
+    return static_cast<std::size_t>(&s - slots_);
+  }
+
+  static choice take(Slot& s, std::size_t index) noexcept {
     choice c;
     const step result =
         s.is_send ? Slots::core(s).send(s.elem, c.wake) : Slots::core(s).recv(s.elem, c.wake);
     if (result == step::must_wait) return {};
-    c.index = static_cast<std::size_t>(&s - slots_);
+    c.index = index;
     c.is_closed = result == step::closed;
     return c;
   }
