@@ -13,7 +13,7 @@ namespace {
 using core = sync::mutex_core<os::futex_atomics, sched::waiter, sync::goroutines>;
 
 constexpr std::int64_t kStarvingNs = os::kMillisecond;
-constexpr int kSpins = 100;
+constexpr int kLongestPause = 64;
 
 core core_of(std::atomic<std::uint32_t>& state, detail::waiters& w) noexcept {
   return {state, sync::lock_of(w), w.queue.first, w.queue.last};
@@ -42,10 +42,12 @@ bool is_holder_likely_running() noexcept {
   return nprocs > 1 && sched::sched.npidle.load(std::memory_order_relaxed) + 1 < nprocs;
 }
 
+// Less and less often, a few microseconds in all: each look takes the word out of the cache of the one who works with it, and who takes it
+// over after a long while has it for a long while.
 bool spin(waiting& me) noexcept {
   if (!is_holder_likely_running()) return false;
-  for (int i = 0; i < kSpins; ++i) {
-    os::futex_atomics::pause();
+  for (int npauses = 1; npauses <= kLongestPause; npauses *= 2) {
+    for (int i = 0; i < npauses; ++i) os::futex_atomics::pause();
     if (!me.mutex.is_locked() && me.mutex.take(&me.mine)) return true;
   }
   return false;
