@@ -32,30 +32,27 @@ void leave_if_inside(rt::M* mp) noexcept {
   if (mp != nullptr) sched::leave(mp);
 }
 
-// Inside, with the lock held, which it gives up.
-[[gnu::noinline]] rt::M* wait_at(rt::M* mp, core& c, direction to, waiting& mine) noexcept {
-  mine.who = mp != nullptr ? mp->curg() : sched::foreign_g();
+// Inside, with the lock held, which it gives up. The record is in a frame of its own, so that who need not wait has a small one.
+[[gnu::noinline]] passed wait_at(rt::M* mp, core& c, direction to, void* elem) noexcept {
+  waiting mine{.who = mp != nullptr ? mp->curg() : sched::foreign_g(), .elem = elem};
   const bool is_sender = to == direction::send;
   (is_sender ? c.senders() : c.receivers()).push(&mine);
-  return sched::park_inside(
+  mp = sched::park_inside(
       mp, &unlock, &c, is_sender ? rt::wait_reason::chan_send : rt::wait_reason::chan_receive, &c);
+  leave_if_inside(mp);
+  return mine.has_passed ? passed::done : passed::closed;
 }
 
 [[gnu::always_inline]] inline passed pass(core& c, direction to, void* elem) noexcept {
-  rt::M* mp = sched::enter();
+  rt::M* const mp = sched::enter();
   rt::G* wake = nullptr;
   c.lock().lock();
   const step s = take_step(c, to, elem, wake);
-  if (s != step::must_wait) [[likely]] {
-    c.lock().unlock();
-    if (wake != nullptr) sched::ready(mp, wake);
-    leave_if_inside(mp);
-    return as_passed(s);
-  }
-  waiting mine{.elem = elem};
-  mp = wait_at(mp, c, to, mine);
+  if (s == step::must_wait) return wait_at(mp, c, to, elem);
+  c.lock().unlock();
+  if (wake != nullptr) sched::ready(mp, wake);
   leave_if_inside(mp);
-  return mine.has_passed ? passed::done : passed::closed;
+  return as_passed(s);
 }
 
 struct inside : sched::bracket {
