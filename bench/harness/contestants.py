@@ -108,14 +108,14 @@ def build_boost():
 def _go_version(go):
     try:
         said = subprocess.run(
-            [go, "env", "GOVERSION"], capture_output=True, text=True, env=_go_env(), cwd="/"
+            [go, "env", "GOVERSION"], capture_output=True, text=True, env=go_env(), cwd="/"
         )
     except OSError:
         return ()
     return tuple(int(part) for part in re.findall(r"\d+", said.stdout))[:3]
 
 
-def _go_env():
+def go_env():
     # GOTOOLCHAIN: never fetch another one. The caches stay in the build tree.
     return {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "GO111MODULE": "on",
             "GOCACHE": str(BUILD / "go-cache"), "GOPATH": str(BUILD / "go-path")}  # fmt: skip
@@ -136,7 +136,7 @@ def build_go():
     program = BUILD / "peers" / "go_peer"
     program.parent.mkdir(parents=True, exist_ok=True)
     sources = ROOT / "bench" / "peers" / "go"
-    _call([go, "build", "-buildvcs=false", "-o", program, "."], cwd=sources, env=_go_env())
+    _call([go, "build", "-buildvcs=false", "-o", program, "."], cwd=sources, env=go_env())
     return Contestant("go", "Go", program)
 
 

@@ -36,13 +36,14 @@ class WEFT_API mutex {
   }
 
   // Never waits.
-  [[nodiscard]] bool try_lock() noexcept { return take() || try_lock_slow(); }
+  [[nodiscard]] bool try_lock() noexcept { return take(); }
 
   // A mutex that is not locked: fatal error "unlock of unlocked mutex". Blocks nobody.
   WEFT_MAY_SWITCH void unlock() noexcept {
-    std::uint32_t seen = kLocked;
-    if (!state_.compare_exchange_strong(seen, 0, std::memory_order_release,
-                                        std::memory_order_relaxed)) [[unlikely]]
+    // Looked at first: beside others who want it, a CAS that fails costs as much as one that does not.
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
+    if (seen != kLocked || !state_.compare_exchange_strong(seen, 0, std::memory_order_release,
+                                                           std::memory_order_relaxed)) [[unlikely]]
       unlock_slow();
   }
 
@@ -50,15 +51,13 @@ class WEFT_API mutex {
   friend class timed_mutex;
   static constexpr std::uint32_t kLocked = 1;
 
+  // Also past those who wait. Where somebody has it the bit is set once more, which changes nothing.
   bool take() noexcept {
-    std::uint32_t seen = 0;
-    return state_.compare_exchange_strong(seen, kLocked, std::memory_order_acquire,
-                                          std::memory_order_relaxed);
+    return (state_.fetch_or(kLocked, std::memory_order_acquire) & kLocked) == 0;
   }
 
   // False: it was not free by then.
   bool lock_slow(std::int64_t deadline_ns) noexcept;
-  bool try_lock_slow() noexcept;
   void unlock_slow() noexcept;
 
   std::atomic<std::uint32_t> state_{0};  // sync/mutex_core.hpp

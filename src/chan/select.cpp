@@ -76,6 +76,7 @@ enum class patience : std::uint8_t { none, some };
 // Inside, as the rest: none was ready at first sight.
 [[gnu::noinline]] rt::M* select_among(rt::M* mp, select_slot* slots, std::size_t n, patience how,
                                       std::int64_t deadline_ns, cases::choice& chosen) noexcept {
+  for (std::size_t i = 0; i < n; ++i) slots[i].is_last = false;
   cases all(slots, n, random_of(mp));
   chosen = all.choose();
   if (chosen) return mp;

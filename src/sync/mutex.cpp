@@ -74,11 +74,6 @@ bool mutex::lock_slow(std::int64_t deadline_ns) noexcept {
   }
 }
 
-bool mutex::try_lock_slow() noexcept {
-  core::record nobody;
-  return core_of(state_, waiters_).take(&nobody);
-}
-
 void mutex::unlock_slow() noexcept {
   core c = core_of(state_, waiters_);
   for (;;) {

@@ -57,7 +57,7 @@ def emit(options):
 
 def build_go(options):
     folder = pathlib.Path(options.folder).resolve()
-    env = {**contestants._go_env(), "GOCACHE": str(folder / "go-cache"), "GOPATH": str(folder / "go-path")}
+    env = {**contestants.go_env(), "GOCACHE": str(folder / "go-cache"), "GOPATH": str(folder / "go-path")}
     command = [contestants.newest_go(), "build", "-buildvcs=false", "-o", str(folder / "go_programs"), "."]
     return subprocess.run(command, cwd=folder / "go", env=env, check=False).returncode
 

@@ -22,12 +22,12 @@ for lane in "${lanes[@]}"; do
     failed=1
     [[ -s build/failures/$lane.txt ]] || tools/ci/failures tail "$lane" "build/lanes/$lane.log"
   fi
-  summary+=("$(printf '%-8s  %-6s  %4d s' "$lane" "$verdict" $((SECONDS - start)))")
+  summary+=("$(printf '%-12s  %-6s  %4d s' "$lane" "$verdict" $((SECONDS - start)))")
   echo "######## lane ${summary[-1]}"
 done
 
 {
-  printf '\nlane      result    time\n'
+  printf '\nlane          result    time\n'
   printf '%s\n' "${summary[@]}"
 } >build/lanes/summary.txt
 if [[ $show == now ]]; then

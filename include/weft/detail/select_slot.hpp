@@ -13,9 +13,10 @@ struct select_slot {
   channel* chan = nullptr;  // null: never ready
   void* elem = nullptr;     // where the value lies, or goes
   bool is_send = false;
-  bool is_last = false;          // to leave a channel that has no handles any more
-  std::uint32_t poll_order = 0;  // the i-th slot says which one is looked at i-th, and locked i-th
-  std::uint32_t lock_order = 0;
+  // The library's, and set by it when they are needed: where a case is ready at once they are not.
+  bool is_last;              // to leave a channel that has no handles any more
+  std::uint32_t poll_order;  // the i-th slot says which one is looked at i-th, and locked i-th
+  std::uint32_t lock_order;
   alignas(8) std::byte record[48];  // its place in the channel's queue
 };
 
