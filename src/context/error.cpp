@@ -1,4 +1,6 @@
 // error.cpp: why a context has ended, as an error_code.
+#include <cstddef>
+#include <new>
 #include <string>
 
 #include <weft/context.hpp>
@@ -23,8 +25,10 @@ class category final : public std::error_category {
 }  // namespace
 
 const std::error_category& context_category() noexcept {
-  static const category only;
-  return only;
+  alignas(category) static std::byte
+      memory[sizeof(category)];  // never destroyed: others may ask at exit
+  static const category* const only = ::new (memory) category;
+  return *only;
 }
 
 std::error_code make_error_code(context_errc e) noexcept {

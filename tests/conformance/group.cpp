@@ -119,26 +119,24 @@ TEST_FOR_PROCS(group, closures_and_locals_are_gone_when_wait_returns) {
   }
 }
 
-TEST_FOR_PROCS(group, no_more_than_the_limit_run_at_once) {
+TEST_FOR_PROCS(group, no_more_than_the_limit_run_at_once_and_as_many_as_that) {
   weft::group g;
   g.limit(3);
+  weft::barrier three(3);
   std::atomic<int> nrunning{0};
-  std::atomic<int> nmost{0};
+  std::atomic<int> ntoo_many{0};
   std::atomic<int> ndone{0};
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 51; ++i) {
     g.go([&] {
-      const int n = ++nrunning;
-      for (int seen = nmost; n > seen && !nmost.compare_exchange_weak(seen, n);) {
-      }
-      weft::yield();
+      if (++nrunning > 3) ++ntoo_many;
+      three.arrive_and_wait();
       --nrunning;
       ++ndone;
     });
   }
   g.wait();
-  EXPECT_EQ(ndone, 50);
-  EXPECT_LE(nmost, 3);
-  EXPECT_EQ(nmost, 3) << "and as many as that";
+  EXPECT_EQ(ndone, 51);
+  EXPECT_EQ(ntoo_many, 0);
 }
 
 TEST_FOR_PROCS(group, try_go_says_no_when_there_is_no_room) {
