@@ -115,11 +115,6 @@ void park_for_ever(wait_reason why) noexcept {
   for (;;) park(nobody, nullptr, why, nullptr);
 }
 
-bool is_abandoned(const G* gp) noexcept {
-  // relaxed: it changes while no goroutine runs
-  return !gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed);
-}
-
 void ready(M* mp, G* gp) noexcept {
   if (gp->is_proxy) {  // a plain thread outlives any runtime
     wake_foreign(gp);

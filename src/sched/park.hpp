@@ -32,7 +32,10 @@ M* park_inside(M* mp, publish_fn publish, void* arg, wait_reason why, const void
 [[noreturn]] void park_for_ever(wait_reason why) noexcept;
 
 // Its runtime has ended: it will never run again, and what it waits at is not for it.
-bool is_abandoned(const G* gp) noexcept;
+inline bool is_abandoned(const G* gp) noexcept {
+  // relaxed: it changes while no goroutine runs
+  return !gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed);
+}
 
 // waiting -> runnable, and the caller's. Waits while the scavenger has the stack in its hands.
 void claim_waiting(G* gp) noexcept;
