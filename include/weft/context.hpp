@@ -32,7 +32,6 @@
 #include <weft/detail/context_node.hpp>
 #include <weft/detail/launch.hpp>
 #include <weft/select.hpp>
-#include <weft/semaphore.hpp>
 #include <weft/time.hpp>
 
 namespace weft::inline v1 {
@@ -137,8 +136,8 @@ class context {
     return value<T>(static_cast<const void*>(&key));
   }
 
-  // A token that is asked to stop when the context ends, by whoever ends it; stop callbacks run there. While the context has not ended the
-  // token keeps it alive.
+  // A token that is asked to stop when the context ends, by whoever ends it; stop callbacks run there. Nobody can tell when a token is
+  // dropped, so a context that was asked for one lives until it ends.
   [[nodiscard]] std::stop_token stop_token() const { return detail::stop_token_of(node_); }
 
   explicit operator bool() const noexcept { return node_ != nullptr; }
@@ -205,7 +204,7 @@ cancellable_context<Cancel> with_handle(context_node* made) noexcept {
 }
 
 // Ends when that time has come, or when its parent does if that is earlier. `cause`: what cause() says if it was the time.
-// Throws not_running without a runtime, since nobody else looks at the clock.
+// Throws not_running without a runtime, since nobody else looks at the clock; and when that runtime ends the deadline goes with it.
 template <class Clock, class Duration>
 [[nodiscard]] cancellable_context<cancel_func> with_deadline(
     const context& parent, const std::chrono::time_point<Clock, Duration>& when,
@@ -271,8 +270,8 @@ class context_stop {
   detail::context_call* call_;
 };
 
-// Calls f when the context has ended, in a goroutine of its own; at once if it has. Only stop() prevents it, and until then f and the context
-// live on. An exception that leaves f is one that leaves a goroutine.
+// Calls f when the context has ended, in a goroutine of its own; at once if it has. Only stop() prevents it, or that no runtime is there
+// when the context ends; until then f and the context live on. An exception that leaves f is one that leaves a goroutine.
 template <class F>
 context_stop after_func(const context& ctx, F&& f) {
   static_assert(std::is_invocable_v<std::decay_t<F>&>, "after_func: f is called without arguments");

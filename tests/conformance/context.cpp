@@ -245,6 +245,32 @@ TEST(context, a_deadline_needs_a_runtime) {
   EXPECT_EQ(ctx.err(), context_errc::canceled) << "all else works without";
 }
 
+// Its timer is gone with the runtime, and it can be ended as ever.
+TEST(context, outlives_its_runtime) {
+  context kept;
+  std::optional<weft::cancel_func> cancels;
+  int ncalls = 0;
+  for (const bool is_cancelled_inside : {false, true}) {
+    weft::run([&] {
+      auto [ctx, cancel] = weft::with_timeout(background(), kLong);
+      kept = ctx;
+      cancels.emplace(cancel);
+      weft::after_func(ctx, [&] { ++ncalls; });
+    });
+    EXPECT_FALSE(kept.err());
+    if (is_cancelled_inside) {
+      weft::run([&] {
+        (*cancels)();
+        EXPECT_TRUE(weft::test::eventually([&] { return ncalls == 1; }));
+      });
+    } else {
+      (*cancels)();
+      EXPECT_EQ(ncalls, 0) << "there is nobody to call it";
+    }
+    EXPECT_EQ(kept.err(), context_errc::canceled);
+  }
+}
+
 // B322
 TEST_FOR_PROCS(context, a_function_is_called_once_after_the_end) {
   auto [ctx, cancel] = with_cancel(background());

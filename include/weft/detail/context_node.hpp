@@ -121,7 +121,7 @@ class WEFT_API context_call : public context_observer {
     if (nusers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // Takes a share, until one of the two is over. Throws not_running if it has to start a goroutine and cannot.
+  // Takes a share, until one of the two is over. An end when no runtime is there calls nothing.
   WEFT_MAY_SWITCH void enter(context_node* n);
   // True: it will not be called.
   WEFT_MAY_SWITCH bool stop() noexcept;
