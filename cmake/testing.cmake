@@ -51,7 +51,13 @@ function(weft_test name)
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_FLAGS})  # GCC 12 sees things in std::string at -O1
   list(LENGTH arg_SOURCES nsources)
   if(WEFT_PRECOMPILE_TESTS AND nsources GREATER 4)
-    target_precompile_headers(${name} PRIVATE ${WEFT_TEST_HEADERS})
+    get_property(first GLOBAL PROPERTY WEFT_PRECOMPILED_BY)  # one for all
+    if(first)
+      target_precompile_headers(${name} REUSE_FROM ${first})
+    else()
+      target_precompile_headers(${name} PRIVATE ${WEFT_TEST_HEADERS})
+      set_property(GLOBAL PROPERTY WEFT_PRECOMPILED_BY ${name})
+    endif()
   endif()
   if(arg_SERIAL)
     set(serial RUN_SERIAL ON)
@@ -87,17 +93,28 @@ function(weft_check name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# One binary of every src/**/*_bench.cpp. The benchmarks run for a blink as a test, so that they do not rot.
+# weft_bench_check(<name> <target> <argument>...): a benchmark that runs for a blink as a test, so that it does not rot. Benchmarks are
+# built by those tests and not with everything else.
+function(weft_bench_check name target)
+  if(NOT TEST bench.${target}_builds)
+    weft_check(bench.${target}_builds LABELS bench TIMEOUT 600
+      COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
+    set_tests_properties(bench.${target}_builds PROPERTIES FIXTURES_SETUP ${target} RESOURCE_LOCK weft_build)
+  endif()
+  weft_check(bench.${name} LABELS bench COMMAND ${target} ${ARGN})
+  set_tests_properties(bench.${name} PROPERTIES FIXTURES_REQUIRED ${target})
+endfunction()
+
+# One binary of every src/**/*_bench.cpp.
 function(weft_micro_benches)
   get_property(sources GLOBAL PROPERTY WEFT_MICRO_BENCH_SOURCES)
   if(NOT sources OR NOT benchmark_FOUND)
     return()
   endif()
-  add_executable(weft_micro_bench ${sources})
+  add_executable(weft_micro_bench EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(weft_micro_bench PRIVATE
     weft_private_flags weft::static benchmark::benchmark benchmark::benchmark_main)
   if(WEFT_BUILD_TESTS)
-    weft_check(bench.micro_benches_run LABELS bench
-      COMMAND weft_micro_bench --benchmark_min_time=0.001)
+    weft_bench_check(micro_benches_run weft_micro_bench --benchmark_min_time=0.001)
   endif()
 endfunction()
