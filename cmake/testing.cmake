@@ -28,6 +28,35 @@ function(weft_add_optional_subdirectory folder)
   endif()
 endfunction()
 
+# How every test is compiled, and what it sees.
+function(weft_compile_as_test target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${target} PRIVATE "WEFT_TEST_EMULATOR=\"${WEFT_TEST_EMULATOR}\"")
+  if(TARGET weft_test_support)
+    target_link_libraries(${target} PRIVATE weft_test_support)
+  endif()
+  target_link_libraries(${target} PRIVATE weft_private_flags GTest::gtest_main)
+  if(TARGET weft::static)
+    target_link_libraries(${target} PRIVATE weft::static)
+  endif()
+  # The library is what is optimised; tests/platform has users built in every way.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_FLAGS})  # GCC 12 sees things in std::string at -O1
+endfunction()
+
+# One precompiled header for all tests: it belongs to a library of its own, so that nobody waits for another's tests.
+function(weft_precompile_for target)
+  if(NOT TARGET weft_test_headers)
+    set(nothing "${PROJECT_BINARY_DIR}/weft_test_headers.cpp")
+    file(CONFIGURE OUTPUT "${nothing}" CONTENT "")
+    add_library(weft_test_headers OBJECT "${nothing}")
+    weft_compile_as_test(weft_test_headers)
+    target_precompile_headers(weft_test_headers PRIVATE ${WEFT_TEST_HEADERS})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM weft_test_headers)
+endfunction()
+
 # weft_test(<name> SOURCES <file>... LABELS <label>... [LIBS <target>...] [SERIAL]): one GoogleTest binary.
 # SERIAL: no other test runs beside these, for those that measure time or memory.
 function(weft_test name)
@@ -36,28 +65,11 @@ function(weft_test name)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
-  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${name} PRIVATE "WEFT_TEST_EMULATOR=\"${WEFT_TEST_EMULATOR}\"")
-  if(TARGET weft_test_support)
-    target_link_libraries(${name} PRIVATE weft_test_support)
-  endif()
-  target_link_libraries(${name} PRIVATE ${arg_LIBS} weft_private_flags GTest::gtest_main)
-  if(TARGET weft::static)
-    target_link_libraries(${name} PRIVATE weft::static)
-  endif()
-  # The library is what is optimised; tests/platform has users built in every way.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>
-    "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_FLAGS})  # GCC 12 sees things in std::string at -O1
+  target_link_libraries(${name} PRIVATE ${arg_LIBS})
+  weft_compile_as_test(${name})
   list(LENGTH arg_SOURCES nsources)
   if(WEFT_PRECOMPILE_TESTS AND nsources GREATER 4)
-    get_property(first GLOBAL PROPERTY WEFT_PRECOMPILED_BY)  # one for all
-    if(first)
-      target_precompile_headers(${name} REUSE_FROM ${first})
-    else()
-      target_precompile_headers(${name} PRIVATE ${WEFT_TEST_HEADERS})
-      set_property(GLOBAL PROPERTY WEFT_PRECOMPILED_BY ${name})
-    endif()
+    weft_precompile_for(${name})
   endif()
   if(arg_SERIAL)
     set(serial RUN_SERIAL ON)
