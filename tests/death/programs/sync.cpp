@@ -1,4 +1,5 @@
 // sync.cpp: synchronisation objects that are used wrongly, and what a dump says of those who wait at them.
+#include <atomic>
 #include <mutex>
 
 #include "scenario.hpp"
@@ -167,9 +168,15 @@ SCENARIO(deadlock_once) {
   weft::run([] {
     weft::once o;
     weft::once other;
-    weft::go([&] { other.call([&] { o.call([] {}); }); });
+    std::atomic<bool> is_inside{false};
+    weft::go([&] {
+      other.call([&] {
+        is_inside = true;
+        o.call([] {});
+      });
+    });
     o.call([&] {
-      for (int i = 0; i < 100; ++i) weft::yield();
+      while (!is_inside) weft::yield();
       other.call([] {});
     });
   });
