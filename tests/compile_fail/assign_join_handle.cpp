@@ -1,6 +1,6 @@
 // Nor can a handle be copied by assignment.
 // expect: deleted|implicitly
-#include <weft/weft.hpp>
+#include <weft/join_handle.hpp>
 
 void f(weft::join_handle<int>& a, weft::join_handle<int>& b) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // The completion of a barrier runs between two phases, where nobody could catch what it throws.
 // expect: noexcept
-#include <weft/weft.hpp>
+#include <weft/barrier.hpp>
 
 void f() {
 #if defined(WEFT_MUST_FAIL)

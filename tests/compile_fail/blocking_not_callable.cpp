@@ -1,6 +1,6 @@
 // blocking() runs a function without arguments.
 // expect: no matching function|constraints
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 int f() {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // A barrier is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/barrier.hpp>
 
 void f(weft::barrier<>& t) {
 #if defined(WEFT_MUST_FAIL)

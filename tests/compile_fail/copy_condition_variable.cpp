@@ -1,6 +1,6 @@
 // A condition_variable is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/condition_variable.hpp>
 
 void f(weft::condition_variable& t) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // An event is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/event.hpp>
 
 void f(weft::event& e) {
 #if defined(WEFT_MUST_FAIL)

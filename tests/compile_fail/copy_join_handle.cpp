@@ -1,6 +1,6 @@
 // One goroutine has one result: its handle cannot be copied.
 // expect: deleted|implicitly
-#include <weft/weft.hpp>
+#include <weft/join_handle.hpp>
 
 void f(weft::join_handle<int>& h) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // A latch is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/latch.hpp>
 
 void f(weft::latch& t) {
 #if defined(WEFT_MUST_FAIL)

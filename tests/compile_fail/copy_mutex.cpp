@@ -1,6 +1,6 @@
 // A mutex is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/mutex.hpp>
 
 void f(weft::mutex& m) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // A once is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/once.hpp>
 
 void f(weft::once& t) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // There is one runtime at a time: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/runtime.hpp>
 
 void f(weft::runtime& r) {
 #if defined(WEFT_MUST_FAIL)

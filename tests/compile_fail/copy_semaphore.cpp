@@ -1,6 +1,6 @@
 // A semaphore is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/semaphore.hpp>
 
 void f(weft::semaphore& t) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // A shared_mutex is where its waiters find it: it cannot be copied.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/shared_mutex.hpp>
 
 void f(weft::shared_mutex& t) {
 #if defined(WEFT_MUST_FAIL)

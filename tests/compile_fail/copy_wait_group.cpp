@@ -1,6 +1,6 @@
 // Go programmers pass a WaitGroup by value once and wait for ever: here it does not compile.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/sync.hpp>
 
 void f(weft::wait_group& g) {
 #if defined(WEFT_MUST_FAIL)

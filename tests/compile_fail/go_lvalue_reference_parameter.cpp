@@ -1,7 +1,7 @@
 // Arguments are copied, as for std::thread: a function that wants a reference needs std::ref.
 // expect: no matching function|constraints
 #include <functional>
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 void add(int& n);
 void f(int& n) {

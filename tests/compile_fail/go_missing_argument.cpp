@@ -1,6 +1,6 @@
 // No argument may be missing.
 // expect: no matching function|constraints
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 void f() {
 #if defined(WEFT_MUST_FAIL)

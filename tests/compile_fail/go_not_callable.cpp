@@ -1,6 +1,6 @@
 // What is not a function cannot be a goroutine.
 // expect: no matching function|constraints
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 void f() {
 #if defined(WEFT_MUST_FAIL)

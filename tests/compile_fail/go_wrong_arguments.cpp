@@ -1,7 +1,7 @@
 // The arguments must fit the function.
 // expect: no matching function|constraints
 #include <string>
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 void f() {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // A handle that nobody takes is a goroutine that go() should have started.
 // expect: nodiscard|unused-result
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 #pragma GCC diagnostic error "-Wunused-result"
 

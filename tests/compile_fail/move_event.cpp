@@ -1,7 +1,7 @@
 // Nor can an event be moved.
 // expect: deleted
 #include <utility>
-#include <weft/weft.hpp>
+#include <weft/event.hpp>
 
 void f(weft::event& e) {
 #if defined(WEFT_MUST_FAIL)

@@ -1,7 +1,7 @@
 // The main goroutine returns void or something that is an int.
 // expect: static_cast|cannot convert|invalid
 #include <string>
-#include <weft/weft.hpp>
+#include <weft/runtime.hpp>
 
 int f() {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // run() passes no arguments on.
 // expect: no matching function|constraints
-#include <weft/weft.hpp>
+#include <weft/runtime.hpp>
 
 int f() {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // The main goroutine takes no arguments.
 // expect: no matching function|constraints
-#include <weft/weft.hpp>
+#include <weft/runtime.hpp>
 
 int f() {
 #if defined(WEFT_MUST_FAIL)

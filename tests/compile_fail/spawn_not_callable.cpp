@@ -1,6 +1,6 @@
 // spawn() takes a function, too.
 // expect: no matching function|constraints
-#include <weft/weft.hpp>
+#include <weft/go.hpp>
 
 void f() {
 #if defined(WEFT_MUST_FAIL)

@@ -1,6 +1,6 @@
 // A goroutine cannot capture a wait_group by value: it would count down a copy.
 // expect: deleted
-#include <weft/weft.hpp>
+#include <weft/sync.hpp>
 
 void f(weft::wait_group& g) {
 #if defined(WEFT_MUST_FAIL)

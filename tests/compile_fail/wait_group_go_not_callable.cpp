@@ -1,6 +1,6 @@
 // wait_group::go() takes a function without arguments.
 // expect: no matching|constraints
-#include <weft/weft.hpp>
+#include <weft/sync.hpp>
 
 void f(weft::wait_group& g) {
 #if defined(WEFT_MUST_FAIL)
