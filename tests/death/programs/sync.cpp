@@ -168,17 +168,16 @@ SCENARIO(deadlock_once) {
   weft::run([] {
     weft::once o;
     weft::once other;
-    std::atomic<bool> is_inside{false};
-    weft::go([&] {
-      other.call([&] {
-        is_inside = true;
-        o.call([] {});
+    std::atomic<int> ninside{0};
+    const auto call_both = [&](weft::once& first, weft::once& second) {
+      first.call([&] {
+        ++ninside;
+        while (ninside < 2) weft::yield();
+        second.call([] {});
       });
-    });
-    o.call([&] {
-      while (!is_inside) weft::yield();
-      other.call([] {});
-    });
+    };
+    weft::go([&] { call_both(other, o); });
+    call_both(o, other);
   });
 }
 // Each outlives a runtime whose goroutines wait at it, and serves those of the next as if they had never been.
