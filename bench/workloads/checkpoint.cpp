@@ -5,22 +5,14 @@
 #include <weft/runtime.hpp>
 #include <weft/sync.hpp>
 
+#include "each_processor.hpp"
 #include "workload.hpp"
 
 namespace weft_bench {
 
 std::string checkpoint(const request& req) {
-  double elapsed = 0;
-  weft::run({.max_procs = req.procs}, [&] {
-    weft::wait_group wg;
-    const auto begin = clock::now();
-    for (unsigned i = 0; i < req.procs; ++i) {
-      wg.go([n = req.n] {
-        for (std::size_t j = 0; j < n; ++j) weft::checkpoint();
-      });
-    }
-    wg.wait();
-    elapsed = seconds_since(begin);
+  const double elapsed = on_each_processor(req, [n = req.n](weft::wait_group&) {
+    for (std::size_t j = 0; j < n; ++j) weft::checkpoint();
   });
   return ns_per_op(elapsed, req.n);
 }

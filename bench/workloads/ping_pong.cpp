@@ -8,33 +8,25 @@
 #include <weft/runtime.hpp>
 #include <weft/sync.hpp>
 
+#include "each_processor.hpp"
 #include "workload.hpp"
 
 namespace weft_bench {
 
 std::string ping_pong(const request& req) {
   std::atomic<std::size_t> total{0};
-  double elapsed = 0;
-  weft::run({.max_procs = req.procs}, [&] {
-    weft::wait_group wg;
-    const auto begin = clock::now();
-    for (unsigned i = 0; i < req.procs; ++i) {
-      wg.go([&, n = req.n] {
-        auto there = weft::make_chan<std::size_t>();
-        auto back = weft::make_chan<std::size_t>();
-        wg.go([there, back, n] {
-          for (std::size_t j = 0; j < n; ++j) back.send(*there.recv() + 1);
-        });
-        std::size_t ball = 0;
-        for (std::size_t j = 0; j < n; ++j) {
-          there.send(ball);
-          ball = *back.recv() + 1;
-        }
-        total += ball;
-      });
+  const double elapsed = on_each_processor(req, [&, n = req.n](weft::wait_group& wg) {
+    auto there = weft::make_chan<std::size_t>();
+    auto back = weft::make_chan<std::size_t>();
+    wg.go([there, back, n] {
+      for (std::size_t j = 0; j < n; ++j) back.send(*there.recv() + 1);
+    });
+    std::size_t ball = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      there.send(ball);
+      ball = *back.recv() + 1;
     }
-    wg.wait();
-    elapsed = seconds_since(begin);
+    total += ball;
   });
   if (total != 2 * req.procs * req.n) fail("ping_pong lost a ball");
   return ns_per_op(elapsed, req.n);

@@ -14,6 +14,7 @@
 #include <weft/select.hpp>
 #include <weft/sync.hpp>
 
+#include "each_processor.hpp"
 #include "workload.hpp"
 
 namespace weft_bench {
@@ -44,27 +45,18 @@ channels made(std::size_t n, std::size_t room) {
 template <std::size_t N>
 std::string pairs(const request& req) {
   std::atomic<std::size_t> total{0};
-  double elapsed = 0;
-  weft::run({.max_procs = req.procs}, [&] {
-    weft::wait_group wg;
-    const auto begin = clock::now();
-    for (unsigned i = 0; i < req.procs; ++i) {
-      wg.go([&, n = req.n] {
-        const channels there = made(N, 0);
-        const channels back = made(N, 0);
-        wg.go([there, back, n] {
-          for (std::size_t j = 0; j < n; ++j) back[j % N].send(recv_any<N>(there) + 1);
-        });
-        std::size_t ball = 0;
-        for (std::size_t j = 0; j < n; ++j) {
-          there[j % N].send(ball);
-          ball = recv_any<N>(back) + 1;
-        }
-        total += ball;
-      });
+  const double elapsed = on_each_processor(req, [&, n = req.n](weft::wait_group& wg) {
+    const channels there = made(N, 0);
+    const channels back = made(N, 0);
+    wg.go([there, back, n] {
+      for (std::size_t j = 0; j < n; ++j) back[j % N].send(recv_any<N>(there) + 1);
+    });
+    std::size_t ball = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      there[j % N].send(ball);
+      ball = recv_any<N>(back) + 1;
     }
-    wg.wait();
-    elapsed = seconds_since(begin);
+    total += ball;
   });
   if (total != 2 * req.procs * req.n) fail("select lost a ball");
   return ns_per_op(elapsed, 2 * req.n);
@@ -91,19 +83,10 @@ std::string select_8(const request& req) { return pairs<8>(req); }
 std::string select_ready(const request& req) {
   constexpr std::size_t kChannels = 8;
   std::atomic<std::size_t> total{0};
-  double elapsed = 0;
-  weft::run({.max_procs = req.procs}, [&] {
-    weft::wait_group wg;
-    const auto begin = clock::now();
-    for (unsigned i = 0; i < req.procs; ++i) {
-      wg.go([&, n = req.n] {
-        const channels c = made(kChannels, 1);
-        for (const auto& one : c) one.send(1);
-        total += choose(c, n, std::make_index_sequence<kChannels>());
-      });
-    }
-    wg.wait();
-    elapsed = seconds_since(begin);
+  const double elapsed = on_each_processor(req, [&, n = req.n](weft::wait_group&) {
+    const channels c = made(kChannels, 1);
+    for (const auto& one : c) one.send(1);
+    total += choose(c, n, std::make_index_sequence<kChannels>());
   });
   if (total != req.procs * req.n) fail("select_ready lost a value");
   return ns_per_op(elapsed, req.n);

@@ -7,6 +7,7 @@
 #include <weft/runtime.hpp>
 #include <weft/sync.hpp>
 
+#include "each_processor.hpp"
 #include "workload.hpp"
 
 namespace weft_bench {
@@ -25,16 +26,8 @@ std::size_t join_loop(std::size_t n) {
 
 std::string spawn_join(const request& req) {
   std::atomic<std::size_t> total{0};
-  double elapsed = 0;
-  weft::run({.max_procs = req.procs}, [&] {
-    weft::wait_group wg;
-    const auto begin = clock::now();
-    for (unsigned i = 0; i < req.procs; ++i) {
-      wg.go([&] { total += join_loop(req.n); });
-    }
-    wg.wait();
-    elapsed = seconds_since(begin);
-  });
+  const double elapsed =
+      on_each_processor(req, [&](weft::wait_group&) { total += join_loop(req.n); });
   if (total != req.procs * req.n) fail("spawn_join lost a goroutine");
   return ns_per_op(elapsed, req.n);
 }

@@ -61,7 +61,8 @@ TEST(sync_deadlock, is_reported_with_what_is_waited_for) {
 }
 
 TEST(sync_objects, outlive_a_runtime_whose_goroutines_wait_at_them) {
-  for (const char* name : {"mutex_outlives_its_waiters", "sync_objects_outlive_their_waiters"}) {
+  for (const char* name : {"mutex_outlives_its_waiters", "sync_objects_outlive_their_waiters",
+                           "a_context_outlives_its_waiters"}) {
     const child_end ended = scenario(name, {}, 8s);
     EXPECT_TRUE(exited(ended, 0)) << name;
     EXPECT_EQ(ended.err, "") << name;

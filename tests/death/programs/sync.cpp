@@ -1,5 +1,6 @@
 // sync.cpp: synchronisation objects that are used wrongly, and what a dump says of those who wait at them.
 #include <atomic>
+#include <chrono>
 #include <mutex>
 
 #include "scenario.hpp"
@@ -238,4 +239,30 @@ SCENARIO(sync_objects_outlive_their_waiters) {
     REQUIRE(rw.try_lock());
     REQUIRE(s.try_acquire());
   });
+}
+// A context knows of its waiters by what lies in their frames.
+SCENARIO(a_context_outlives_its_waiters) {
+  auto [ctx, cancel] = weft::with_cancel(weft::background());
+  static weft::semaphore none(1);
+  static std::atomic<int> ncame{0};
+  weft::run([ctx = ctx] {
+    none.acquire();
+    for (int i = 0; i < 50; ++i) {
+      weft::go([ctx] {
+        ++ncame;
+        if (!none.acquire(ctx)) say("woken from the grave");
+      });
+    }
+    while (ncame < 50) weft::yield();
+    weft::sleep_for(std::chrono::milliseconds(2));
+  });
+  weft::run([cancel = cancel] {
+    weft::wait_group others;  // in the places of those who waited
+    for (int i = 0; i < 200; ++i) others.go([] { weft::yield(); });
+    cancel();
+    others.wait();
+    none.release();
+    REQUIRE(none.try_acquire());
+  });
+  REQUIRE(ctx.err());
 }
