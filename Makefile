@@ -26,7 +26,7 @@ check: ## every lane: extras dev asan tsan clang aarch64 model install race sign
 	@tools/setup check
 	@tools/ci/all.sh
 
-bench: ## measure weft beside Go and Boost.Fiber
+bench: ## measure weft beside Go, Boost.Fiber and plain epoll
 	@tools/setup bench
 	@bench/run
 

@@ -33,6 +33,33 @@ if(WEFT_HAVE_VALGRIND)
 endif()
 weft_note_dependency("valgrind headers" "${WEFT_HAVE_VALGRIND}" valgrind "programs that run cleanly under Valgrind")
 
+# Boost.Beast, for <weft/beast.hpp>: headers only, and not before 1.81. Nothing of weft's own needs it.
+add_library(weft_boost_headers INTERFACE)
+if(NOT CMAKE_CROSSCOMPILING)
+  find_package(Boost 1.81 QUIET)
+  if(Boost_FOUND)
+    target_link_libraries(weft_boost_headers INTERFACE Boost::headers)
+  endif()
+endif()
+weft_note_dependency("Boost 1.81" "${Boost_FOUND}" libboost1.81-dev "HTTP on Boost.Beast: its example and its tests")
+
+# OpenSSL, for weft::tls. The library weft itself does not know it.
+if(NOT WEFT_TLS MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "WEFT_TLS: '${WEFT_TLS}' is none of AUTO, ON and OFF")
+endif()
+set(WEFT_HAS_TLS OFF)
+if(NOT WEFT_TLS STREQUAL "OFF" AND NOT WEFT_MODEL)
+  if(NOT CMAKE_CROSSCOMPILING OR WEFT_TLS STREQUAL "ON")
+    find_package(OpenSSL 3.0 QUIET)
+  endif()
+  if(OpenSSL_FOUND)
+    set(WEFT_HAS_TLS ON)
+  elseif(WEFT_TLS STREQUAL "ON")
+    message(FATAL_ERROR "WEFT_TLS=ON needs OpenSSL 3.0 or newer (Debian: libssl-dev)")
+  endif()
+  weft_note_dependency("OpenSSL 3" "${WEFT_HAS_TLS}" libssl-dev "weft::tls (net::tls), its tests and HTTPS in the HTTP example")
+endif()
+
 # GoogleTest: the machine's own, or, for another processor, the sources that Debian ships in libgtest-dev.
 set(WEFT_GTEST_SOURCE_DIR "/usr/src/googletest" CACHE PATH "GoogleTest's sources, used when cross-compiling")
 if(WEFT_BUILD_TESTS OR WEFT_MODEL)

@@ -16,6 +16,13 @@ function(weft_add_install_rules)
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   install(EXPORT weftTargets NAMESPACE weft:: DESTINATION "${package_dir}")
+  if(TARGET weft_tls)
+    # A file of its own: it is read only where OpenSSL is found.
+    install(TARGETS weft_tls EXPORT weftTlsTargets
+      LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+      ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT weftTlsTargets NAMESPACE weft:: DESTINATION "${package_dir}")
+  endif()
 
   configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/weftConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/weftConfig.cmake" INSTALL_DESTINATION "${package_dir}")
@@ -38,4 +45,15 @@ function(weft_add_install_rules)
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/weft.pc.in" "${PROJECT_BINARY_DIR}/weft.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+  if(TARGET weft_tls)
+    # A program linked with the static library needs OpenSSL itself.
+    if(BUILD_SHARED_LIBS)
+      set(WEFT_PC_OPENSSL_PRIVATE "Requires.private: libssl libcrypto")
+    else()
+      set(WEFT_PC_OPENSSL " libssl libcrypto")
+    endif()
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/weft-tls.pc.in" "${PROJECT_BINARY_DIR}/weft-tls.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/weft-tls.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  endif()
 endfunction()

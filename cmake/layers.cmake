@@ -5,7 +5,8 @@
 #
 # A layer with headers only becomes an interface library, so that a dependent need not know the difference.
 # Beside each source may stand <file>_test.cpp and <file>_bench.cpp: not part of the layer, collected here
-# for the unit tests and the micro benches. A folder named after a processor counts only on that processor.
+# for the unit tests and the micro benches. A folder named after a processor counts only on that processor; one with a CMakeLists.txt is a library of
+# its own (net/tls).
 
 set_property(GLOBAL PROPERTY WEFT_LAYERS "")
 set_property(GLOBAL PROPERTY WEFT_UNIT_TEST_SOURCES "")
@@ -15,6 +16,11 @@ function(weft_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS")
   set(root "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${root}/*.cpp" "${root}/*.S")
+  file(GLOB apart CONFIGURE_DEPENDS RELATIVE "${root}" "${root}/*/CMakeLists.txt")
+  foreach(listing IN LISTS apart)
+    cmake_path(GET listing PARENT_PATH folder)
+    list(FILTER sources EXCLUDE REGEX "/src/${name}/${folder}/")
+  endforeach()
   foreach(processor x86_64 aarch64)
     if(NOT processor STREQUAL WEFT_ARCH)
       list(FILTER sources EXCLUDE REGEX "/${processor}/|[/_]${processor}\\.(cpp|S)$")

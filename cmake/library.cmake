@@ -1,16 +1,16 @@
-# library.cmake: the layers as one library.
+# library.cmake: the layers as one library, and what stands on it and needs more as libraries beside it.
 #
 #   weft         static, or shared with BUILD_SHARED_LIBS=ON; this is what is installed
 #   weft_other   the other kind, made of the same objects, built only when something asks for it
 #
-# Inside the build both kinds have a steady name: weft::static and weft::shared. Users say weft::weft.
+# Inside the build both kinds have a steady name: weft::static and weft::shared. Users say weft::weft. weft_tls (src/net/tls) has the same two kinds:
+# weft::tls for users, weft::tls_static and weft::tls_shared here.
 
-function(weft_make_library target kind)
-  get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
-  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+# What is the same for all of them. name: what the file is called.
+function(weft_make_library_of objects target kind name)
   add_library(${target} ${kind} ${objects})
   set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME weft
+    OUTPUT_NAME ${name}
     LINKER_LANGUAGE CXX
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -27,10 +27,17 @@ function(weft_make_library target kind)
     target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
     set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports}")
   endif()
+endfunction()
+
+function(weft_make_library target kind)
+  get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
+  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  weft_make_library_of("${objects}" ${target} ${kind} weft)
   target_link_libraries(${target} PUBLIC Threads::Threads weft_public_flags)
 endfunction()
 
-function(weft_add_library)
+# Sets kind and other_kind: what is built and installed, and what is built when something asks for it.
+macro(weft_choose_kinds)
   if(BUILD_SHARED_LIBS)
     set(kind SHARED)
     set(other_kind STATIC)
@@ -38,12 +45,20 @@ function(weft_add_library)
     set(kind STATIC)
     set(other_kind SHARED)
   endif()
-  weft_make_library(weft ${kind})
-  weft_make_library(weft_other ${other_kind})
-  set_target_properties(weft_other PROPERTIES
+endmacro()
+
+function(weft_build_on_demand target)
+  set_target_properties(${target} PROPERTIES
     EXCLUDE_FROM_ALL ON
     ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/other"
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/other")
+endfunction()
+
+function(weft_add_library)
+  weft_choose_kinds()
+  weft_make_library(weft ${kind})
+  weft_make_library(weft_other ${other_kind})
+  weft_build_on_demand(weft_other)
   add_library(weft::weft ALIAS weft)
   string(TOLOWER "weft::${kind}" kind_name)
   string(TOLOWER "weft::${other_kind}" other_name)

@@ -10,6 +10,8 @@ option(WEFT_MODEL "Build only the models of tests/model" OFF)
 set(WEFT_SANITIZE "none" CACHE STRING
   "Sanitizers to build with: none, or a list of address, thread, undefined separated by commas")
 option(BUILD_SHARED_LIBS "Build weft as a shared library" OFF)
+set(WEFT_TLS "AUTO" CACHE STRING "Build weft::tls, which needs OpenSSL 3: ON, OFF, or AUTO: where that is found")
+set_property(CACHE WEFT_TLS PROPERTY STRINGS AUTO ON OFF)
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)

@@ -1,7 +1,7 @@
 """catalogue: which workloads there are, how big, what is read from them and what weft must reach.
 
 The one place to change for a new workload or target. A figure is a number in the JSON line that a
-contestant prints; smaller is better, unless its target says `at_least`.
+contestant (or the client of its server) prints; smaller is better, unless its target says `at_least`.
 """
 
 from dataclasses import dataclass
@@ -32,11 +32,15 @@ class Figure:
     key: str  # its name in the JSON line
     title: str
     unit: str
-    targets: dict  # {procs: Target}; procs 0 stands for every other number
+    targets: dict  # {procs: a Target, or several}; procs 0 stands for every other number
     digits: int = 1
 
-    def target(self, procs):
-        return self.targets.get(procs, self.targets.get(0))
+    def targets_for(self, procs):
+        found = self.targets.get(procs, self.targets.get(0, ()))
+        return (found,) if isinstance(found, Target) else found
+
+    def more_is_better(self):
+        return any(target.at_least for procs in self.targets for target in self.targets_for(procs))
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Workload:
     quick_seconds: float = 0
     without: dict = None  # {contestant: why it does not take part}
     is_counted: bool = False  # by callgrind, not by the clock: see instructions.py
+    service: str = ""  # "echo" or "http": each is a server, and n are a client's connections: see servers.py
     growth_limit: float = 0  # what weft's first figure may be on two processors, times that on one; 0: not looked at
 
     def n_for(self, contestant, quick):
@@ -85,6 +90,39 @@ def _time_per(what, targets):
 def _of_go(one, two=None):
     """At most these times what Go takes, on one processor and on more."""
     return {1: Target(one, of="go"), 0: Target(two or one, of="go")}
+
+
+_ECHO_FIGURES = (
+    Figure(
+        "per_second",
+        "requests per second",
+        "1/s",
+        {0: (Target(0.95, of="epoll", at_least=True), Target(1.15, of="go", at_least=True))},
+        digits=0,
+    ),
+    Figure("p99_us", "time of a request, 99th of 100", "us", {0: Target(1, of="go")}, digits=0),
+    Figure("server_us_each", "processor time of the server per request", "us", {}, digits=2),
+)
+_HTTP_FIGURES = (
+    Figure("per_second", "requests per second", "1/s", {0: Target(1.3, of="go", at_least=True)}, digits=0),
+    Figure("p99_us", "time of a request, 99th of 100", "us", {}, digits=0),
+    Figure("server_us_each", "processor time of the server per request", "us", {}, digits=2),
+)
+_NO_NETWORK = "it has no network"
+
+
+def _echo(connections):
+    return Workload(
+        f"echo_{connections}",
+        "TCP echo to n connections, each with one request of 64 bytes in flight",
+        n=connections,
+        quick_n=connections,
+        figures=_ECHO_FIGURES,
+        seconds=2,
+        quick_seconds=1,
+        without={"boost": _NO_NETWORK},
+        service="echo",
+    )
 
 
 _NO_SELECT = {"boost": "it has no select"}
@@ -298,6 +336,20 @@ WORKLOADS = (
         without={"go": "it needs none", "boost": "it has none"},
     ),
     Workload(
+        "nap",
+        "a goroutine sleeps 100 us in a loop, and nothing else happens",
+        n=1,
+        quick_n=1,
+        figures=(
+            Figure("p50_us", "woken too late by, median", "us", {}),
+            Figure("p99_us", "woken too late by, 99th of 100", "us", {}),
+            Figure("kernel_p50_us", "a thread in nanosleep() woken too late by, median", "us", {}),
+        ),
+        max_rounds=3,
+        seconds=1,
+        quick_seconds=0.3,
+    ),
+    Workload(
         "sleep",
         "n goroutines sleep 1 ms in a loop",
         n=1_000,
@@ -314,7 +366,9 @@ WORKLOADS = (
         quick_n=100_000,
         figures=(
             Figure("us_each", "time to arm each", "us", {}, digits=2),
-            Figure("cpu_us_each", "processor time each, until it has woken", "us", {}, digits=2),
+            Figure("cpu_us_each", "processor time each, until it has woken", "us", {0: Target(0.6, of="go")}, digits=2),
+            Figure("late_p50_us", "woken too late by, median", "us", {}, digits=0),
+            Figure("late_p99_us", "woken too late by, 99th of 100", "us", {0: Target(0.6, of="go")}, digits=0),
             Figure("bytes_per_item", "memory each", "bytes", {}, digits=0),
         ),
         procs=(2,),
@@ -322,6 +376,19 @@ WORKLOADS = (
         max_rounds=3,
         seconds=2.5,
         quick_seconds=2,
+    ),
+    _echo(100),
+    _echo(1_000),
+    Workload(
+        "http_100",
+        "HTTP/1.1 GET of 14 bytes of text by wrk, n connections that are kept",
+        n=100,
+        quick_n=100,
+        figures=_HTTP_FIGURES,
+        seconds=2,
+        quick_seconds=1,
+        without={"boost": _NO_NETWORK, "epoll": "it speaks no HTTP"},
+        service="http",
     ),
     Workload(
         "instructions",

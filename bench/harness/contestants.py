@@ -1,6 +1,7 @@
 """contestants: finding, building and running the programs that are measured.
 
-A contestant is a program that takes `<workload> <procs> <n> [seconds]` and prints one line of JSON.
+A contestant is a program that takes `<workload> <procs> <n> [seconds]` and prints one line of JSON. It may be a
+server as well: see servers.py.
 weft must be there; a peer that cannot be had is named in one line and left out.
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "bench"
 RUN_LIMIT_S = 300
+HTTP_SERVER = "bench_http_server"  # weft's, on Boost.Beast: a program of its own, where Beast is installed
 
 
 class Unavailable(Exception):
@@ -32,6 +34,12 @@ class Contestant:
     name: str
     title: str
     program: Path
+
+    only_serves = False  # it is a server and nothing else
+
+    def server(self, service, procs):
+        """The words that start its server on any free port."""
+        return [str(self.program), f"serve_{service}", str(procs), "0"]
 
     def run(self, arguments):
         try:
@@ -61,6 +69,32 @@ class Contestant:
             return ""
 
 
+class Weft(Contestant):
+    def server(self, service, procs):
+        if service != "http":
+            return super().server(service, procs)
+        program = self.program.with_name(HTTP_SERVER)
+        if not os.access(program, os.X_OK):
+            raise Unavailable(f"there is no {HTTP_SERVER} beside {self.program.name}")
+        return [str(program), str(procs), "0"]
+
+
+class WeftUring(Weft):
+    """The same program, told to wait for descriptors by io_uring."""
+
+    only_serves = True  # nothing else has to do with descriptors
+
+    def server(self, service, procs):
+        return ["env", "WEFT_DEBUG=poller=uring", *super().server(service, procs)]
+
+
+class Epoll(Contestant):
+    only_serves = True
+
+    def server(self, service, procs):
+        return [str(self.program), "0", str(procs)]
+
+
 def _call(words, quietly=False, **options):
     """Runs a build step and shows what it says on stderr; quietly: only when it fails."""
     words = [str(word) for word in words]
@@ -80,29 +114,57 @@ def _configure():
            "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_EXAMPLES=OFF"], quietly=True, cwd=ROOT)  # fmt: skip
 
 
+def _has_target(target):
+    known = subprocess.run(
+        ["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True, cwd=ROOT
+    )
+    return re.search(rf"\b{target}\b", known.stdout) is not None
+
+
+def _build(target, quietly=False):
+    _call(["cmake", "--build", BUILD, "--target", target], quietly=quietly, cwd=ROOT)
+    return BUILD / "bench" / target
+
+
 def build_weft():
     _configure()
-    _call(["cmake", "--build", BUILD, "--target", "bench_workloads"], cwd=ROOT)
-    return Contestant("weft", "weft", BUILD / "bench" / "bench_workloads")
+    program = _build("bench_workloads")
+    if _has_target(HTTP_SERVER):
+        _build(HTTP_SERVER)
+    return Weft("weft", "weft", program)
+
+
+def build_weft_uring():
+    return WeftUring("weft_uring", TITLES["weft_uring"], build_weft().program)
 
 
 def build_without(name):
     """weft once more, with preemption compiled out: only for counting what that costs."""
     _configure()
     target = "bench_" + TITLES[name].replace(" ", "_")
-    _call(["cmake", "--build", BUILD, "--target", target], quietly=True, cwd=ROOT)
-    return Contestant(name, TITLES[name], BUILD / "bench" / target)
+    return Contestant(name, TITLES[name], _build(target, quietly=True))
 
 
 def build_boost():
     _configure()
-    known = subprocess.run(
-        ["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True, cwd=ROOT
-    )
-    if "bench_boost_fiber" not in known.stdout:
+    if not _has_target("bench_boost_fiber"):
         raise Unavailable("not installed (Debian: libboost-fiber-dev)")
-    _call(["cmake", "--build", BUILD, "--target", "bench_boost_fiber"], cwd=ROOT)
-    return Contestant("boost", "Boost.Fiber", BUILD / "bench" / "bench_boost_fiber")
+    return Contestant("boost", "Boost.Fiber", _build("bench_boost_fiber"))
+
+
+def build_epoll():
+    _configure()
+    if not _has_target("epoll_echo"):
+        raise Unavailable("there is no C compiler")
+    return Epoll("epoll", "epoll", _build("epoll_echo"))
+
+
+def build_echo_load():
+    """The client of the echo servers; not a contestant."""
+    _configure()
+    if not _has_target("echo_load"):
+        raise Unavailable("there is no C compiler")
+    return _build("echo_load", quietly=True)
 
 
 def _go_version(go):
@@ -116,8 +178,9 @@ def _go_version(go):
 
 
 def go_env():
-    # GOTOOLCHAIN: never fetch another one. The caches stay in the build tree.
-    return {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "GO111MODULE": "on",
+    # GOTOOLCHAIN: never fetch another one. The caches stay in the build tree. CGO_ENABLED: package net would
+    # otherwise make it a program with C in it, whose threads are made and entered in another way.
+    return {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "GO111MODULE": "on", "CGO_ENABLED": "0",
             "GOCACHE": str(BUILD / "go-cache"), "GOPATH": str(BUILD / "go-path")}  # fmt: skip
 
 
@@ -140,8 +203,10 @@ def build_go():
     return Contestant("go", "Go", program)
 
 
-BUILDERS = {"weft": build_weft, "go": build_go, "boost": build_boost}
-TITLES = {"weft": "weft", "go": "Go", "boost": "Boost.Fiber",
+BUILDERS = {"weft": build_weft, "go": build_go, "boost": build_boost, "epoll": build_epoll, "weft_uring": build_weft_uring}
+DEFAULTS = [name for name in BUILDERS if name != "weft_uring"]  # who wants to know asks for it
+SERVERS = {"epoll", "weft_uring"}  # which only serve
+TITLES = {"weft": "weft", "weft_uring": "weft on io_uring", "go": "Go", "boost": "Boost.Fiber", "epoll": "epoll",
           "unpreempted": "without preemption", "unbracketed": "without bracket"}  # fmt: skip
 
 
@@ -150,4 +215,5 @@ def given(name, program):
     path = Path(program)
     if not os.access(path, os.X_OK):
         raise Unavailable(f"{program} is not a program")
-    return Contestant(name, TITLES.get(name, name), path.resolve())
+    kind = {"go": Contestant, "boost": Contestant, "epoll": Epoll, "weft_uring": WeftUring}.get(name, Weft)
+    return kind(name, TITLES.get(name, name), path.resolve())

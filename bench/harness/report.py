@@ -42,10 +42,10 @@ def _ratio(a, b):
     return f"{a / b:.2f}" if a / b >= 0.1 else f"{a / b:.1g}"
 
 
-def _verdict(target, medians, titles):
-    if target is None:
-        return "", ""
-    return target.text(titles), {True: "yes", False: "NO", None: "-"}[target.is_met(medians)]
+def _verdict(targets, medians, titles):
+    """Of all targets of a figure what they are, and whether each is met."""
+    met = ({True: "yes", False: "NO", None: "-"}[target.is_met(medians)] for target in targets)
+    return ", ".join(target.text(titles) for target in targets), ", ".join(met)
 
 
 def _cell(samples, results, digits):
@@ -65,7 +65,7 @@ def figure_rows(figure, by_procs, contestants):
             row.append(_cell(spreads[c.name], by_contestant.get(c.name, []), figure.digits))
         weft = medians.get("weft")
         row += [_ratio(weft, medians.get(c.name)) for c in contestants if c.name != "weft"]
-        row += _verdict(figure.target(procs), medians, TITLES)
+        row += _verdict(figure.targets_for(procs), medians, TITLES)
         yield row
 
 
@@ -86,7 +86,7 @@ def growth(workload, by_procs):
 def _growth_line(workload, by_procs, contestants):
     grown = growth(workload, by_procs)
     words = [f"{c.title} {grown[c.name]:.2f}" for c in contestants if c.name in grown]
-    limit, met = _verdict(Target(workload.growth_limit), grown, TITLES)
+    limit, met = _verdict([Target(workload.growth_limit)], grown, TITLES)
     return f" two processors against one: {', '.join(words)}; target {limit}, met: {met}"
 
 
@@ -108,7 +108,7 @@ def table(workload, by_procs, contestants, quick=False):
     head = ["procs"] + [c.title for c in contestants]
     head += [f"weft/{c.title}" for c in contestants if c.name != "weft"] + ["target", "met"]
     for figure in workload.figures:
-        lines.append(f" {figure.title} [{figure.unit}]")
+        lines.append(f" {figure.title} [{figure.unit}]" + (", more is better" if figure.more_is_better() else ""))
         lines += _align([head, *figure_rows(figure, by_procs, contestants)])
     if workload.growth_limit and growth(workload, by_procs):
         lines.append(_growth_line(workload, by_procs, contestants))
@@ -120,11 +120,11 @@ def verdicts(workload, by_procs):
     """For each target of this workload what it is about, and whether it is met (None: not known)."""
     for figure in workload.figures:
         for procs, by_contestant in sorted(by_procs.items()):
-            target = figure.target(procs)
-            if target is None:
-                continue
+            targets = figure.targets_for(procs)
             medians = {name: spread(results, figure).median for name, results in by_contestant.items()}
-            yield f"{workload.name} ({figure.title}, {procs} procs)", target.is_met(medians)
+            for target in targets:
+                of = f" of {TITLES[target.of]}'s" if len(targets) > 1 else ""
+                yield f"{workload.name} ({figure.title}{of}, {procs} procs)", target.is_met(medians)
     if workload.growth_limit and {1, 2} <= set(by_procs):
         met = Target(workload.growth_limit).is_met(growth(workload, by_procs))
         yield f"{workload.name} (two processors against one)", met

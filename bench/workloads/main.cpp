@@ -1,5 +1,5 @@
 // main.cpp: the weft contestant of `make bench`: picks a workload, runs it, prints one line of JSON.
-// The command line is every contestant's: `<prog> <workload> <procs> <n> [seconds]`.
+// The command line is every contestant's: `<prog> <workload> <procs> <n> [seconds]`, or `<prog> serve_echo <procs> <port>`.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -41,6 +41,7 @@ constexpr entry kWorkloads[] = {
     {"interrupted", weft_bench::interrupted},
     {"stop_world", weft_bench::stop_world},
     {"checkpoint", weft_bench::checkpoint},
+    {"nap", weft_bench::nap},
     {"sleep", weft_bench::sleep},
     {"timers", weft_bench::timers},
 };
@@ -63,6 +64,10 @@ weft_bench::request parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "version") {
     std::printf("{\"version\":\"%s\"}\n", WEFT_VERSION_STRING);
+    return 0;
+  }
+  if (argc == 4 && std::string_view(argv[1]) == "serve_echo") {
+    weft_bench::serve_echo(static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)), argv[3]);
     return 0;
   }
   const weft_bench::request req = parse(argc, argv);

@@ -60,7 +60,11 @@ std::string naps_blocking(const request& req);
 std::string interrupted(const request& req);
 std::string stop_world(const request& req);
 std::string checkpoint(const request& req);
+std::string nap(const request& req);
 std::string sleep(const request& req);
 std::string timers(const request& req);
+
+// Serves until the process is killed.
+void serve_echo(unsigned procs, const char* port);
 
 }  // namespace weft_bench

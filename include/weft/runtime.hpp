@@ -20,6 +20,13 @@
 
 namespace weft::inline v1 {
 
+// How goroutines that wait for the network are told by the kernel: docs/design/netpoll.md.
+enum class poller_kind : std::uint8_t {
+  automatic,  // epoll
+  epoll,
+  uring,  // io_uring, from Linux 6.1 on; where it is missing or forbidden a line on stderr says so, and it is epoll
+};
+
 // How to start. What is left at its default is filled from the environment (WEFT_MAXPROCS, WEFT_DEBUG;
 // WEFT_DEBUG=help lists every key), then from the machine.
 struct options {
@@ -29,6 +36,7 @@ struct options {
   std::size_t main_stack_size = 0;  // of the main goroutine; 0: 8 MiB (address space, not memory)
   int preempt_signal = 0;           // stops goroutines that compute for long; 0: SIGURG
   bool lock_main = false;           // keep the main goroutine on the thread that called run()
+  poller_kind poller = poller_kind::automatic;
 };
 
 // A look at the runtime. Counters never fall while a runtime is active.
@@ -55,6 +63,7 @@ struct runtime_stats {
   std::uint64_t threads_created = 0;
   std::size_t stacks = 0;        // stacks that exist, in use or kept for reuse
   const char* stack_guard = "";  // "madvise" or "mprotect"
+  const char* poller = "";       // "epoll" or "uring"
 };
 
 namespace detail {

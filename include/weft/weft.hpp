@@ -1,4 +1,4 @@
-// weft.hpp: everything.
+// weft.hpp: everything but <weft/beast.hpp>, which needs Boost.
 #pragma once
 
 #include <weft/chan.hpp>
@@ -8,7 +8,9 @@
 #include <weft/go.hpp>
 #include <weft/goroutine_local.hpp>
 #include <weft/group.hpp>
+#include <weft/io.hpp>
 #include <weft/join_handle.hpp>
+#include <weft/net.hpp>
 #include <weft/parallel.hpp>
 #include <weft/runtime.hpp>
 #include <weft/select.hpp>

@@ -2,7 +2,7 @@
 //
 // Each protocol (run queue, note, detach handshake, event, ...) is a template over a policy like std_atomics. The
 // library instantiates it with this one; the model tests instantiate the same source with atomics that an explorer
-// controls. A policy has: atomic<T>, pause(), and (os::futex_atomics) wait() and wake().
+// controls. A policy has: atomic<T>, pause(), and (os::futex_atomics) wait(), wake() and nap().
 #pragma once
 
 #include <atomic>

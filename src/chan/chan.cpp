@@ -128,10 +128,10 @@ void give_back(channel* c, void* cell) noexcept {
 }
 
 std::size_t length(const channel* c) noexcept {
-  return of(c)->attached() == nullptr ? of(c)->c.length() : 0;
+  return of(c)->hides_its_buffer() ? 0 : of(c)->c.length();
 }
 std::size_t capacity(const channel* c) noexcept {
-  return of(c)->attached() == nullptr ? of(c)->c.capacity() : 0;
+  return of(c)->hides_its_buffer() ? 0 : of(c)->c.capacity();
 }
 bool is_closed(const channel* c) noexcept { return of(c)->c.is_closed(); }
 

@@ -37,6 +37,7 @@ class impl final : public detail::channel {
     free_attached_ = free;
   }
   void* attached() const noexcept { return attached_; }
+  bool hides_its_buffer() const noexcept { return free_attached_ != nullptr; }
 
   // Somebody keeps it who is no handle: it lives until disown(), and when it loses its last handle the keeper is told. The keeper may make
   // new ones by retain(), so that may happen again.

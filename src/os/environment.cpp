@@ -67,6 +67,18 @@ const char* set_guard(std::string_view value, debug_settings& settings) noexcept
   return kAccepted;
 }
 
+const char* set_poller(std::string_view value, debug_settings& settings) noexcept {
+  if (value == "auto")
+    settings.poller = poller_choice::automatic;
+  else if (value == "epoll")
+    settings.poller = poller_choice::epoll;
+  else if (value == "uring")
+    settings.poller = poller_choice::uring;
+  else
+    return "auto, epoll or uring";
+  return kAccepted;
+}
+
 const char* set_stack_size(std::string_view value, debug_settings& settings) noexcept {
   const auto size = parse_size(value);
   if (!size) return "a size (e.g. 256K)";
@@ -116,6 +128,8 @@ constexpr debug_key kKeys[] = {
      set_switch<&debug_settings::membarrier>},
     {"migrate", "0|1", "resume every goroutine on another thread (0)",
      set_switch<&debug_settings::migrate>},
+    {"poller", "auto|epoll|uring",
+     "how descriptors are waited for (what the program says, or epoll)", set_poller},
     {"preemptsignal", "NAME|N", "the signal that stops goroutines (SIGURG)", set_preempt_signal},
     {"scavenge", "0|1", "give unused stacks back to the system (1)",
      set_switch<&debug_settings::scavenge>},

@@ -17,6 +17,7 @@
 namespace weft::os {
 
 enum class guard_choice : std::uint8_t { automatic, madvise, mprotect };
+enum class poller_choice : std::uint8_t { automatic, epoll, uring };
 
 struct debug_settings {
   bool migrate = false;            // every goroutine resumes on another thread than it stopped on
@@ -26,10 +27,11 @@ struct debug_settings {
   bool membarrier = true;          // use membarrier(2) where the kernel has it
   bool async_preempt_off = false;  // no goroutine is stopped by a signal
   guard_choice guard = guard_choice::automatic;
-  std::size_t stack_size = 0;  // bytes; 0: what the program says
-  unsigned max_threads = 0;    // 0: what the program says
-  int preempt_signal = 0;      // stops goroutines; 0: what the program says, or SIGURG
-  std::uint64_t seed = 0;      // of the scheduler's random choices; 0: a new one each time
+  poller_choice poller = poller_choice::automatic;  // automatic: what the program says, or epoll
+  std::size_t stack_size = 0;                       // bytes; 0: what the program says
+  unsigned max_threads = 0;                         // 0: what the program says
+  int preempt_signal = 0;  // stops goroutines; 0: what the program says, or SIGURG
+  std::uint64_t seed = 0;  // of the scheduler's random choices; 0: a new one each time
 };
 
 using say_fn = void (*)(std::string_view line);

@@ -41,7 +41,7 @@ std::string complaint(std::string_view value) {
 TEST(weft_debug, sets_every_key) {
   const debug_settings s = debug(
       "migrate=1,guard=mprotect,stacksize=256K,maxthreads=50,updatemaxprocs=0,scavenge=0,deadlock="
-      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2");
+      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2,poller=uring");
   EXPECT_TRUE(said.empty());
   EXPECT_TRUE(s.migrate);
   EXPECT_EQ(s.guard, guard_choice::mprotect);
@@ -54,6 +54,15 @@ TEST(weft_debug, sets_every_key) {
   EXPECT_EQ(s.seed, 42U);
   EXPECT_TRUE(s.async_preempt_off);
   EXPECT_EQ(s.preempt_signal, SIGUSR2);
+  EXPECT_EQ(s.poller, poller_choice::uring);
+}
+
+TEST(weft_debug, the_poller_is_the_programs_choice_unless_named) {
+  EXPECT_EQ(debug("").poller, poller_choice::automatic);
+  EXPECT_EQ(debug("poller=epoll").poller, poller_choice::epoll);
+  EXPECT_EQ(debug("poller=uring,poller=auto").poller, poller_choice::automatic);
+  EXPECT_EQ(complaint("poller=kqueue"),
+            "weft: WEFT_DEBUG: poller=kqueue is not auto, epoll or uring; ignored\n");
 }
 
 TEST(weft_debug, goroutines_are_stopped_by_signal_unless_told_otherwise) {
@@ -154,7 +163,7 @@ TEST(weft_debug, help_lists_every_key_and_goes_on) {
   for (const char* key :
        {"help", "migrate=0|1", "guard=auto|madvise|mprotect", "stacksize=BYTES", "maxthreads=N",
         "updatemaxprocs=0|1", "scavenge=0|1", "deadlock=0|1", "membarrier=0|1", "seed=N",
-        "asyncpreemptoff=0|1", "preemptsignal=NAME|N"}) {
+        "asyncpreemptoff=0|1", "preemptsignal=NAME|N", "poller=auto|epoll|uring"}) {
     EXPECT_NE(all.find("\nweft:   " + std::string(key) + " "), all.npos) << key << " in\n" << all;
   }
 }

@@ -1,4 +1,4 @@
-// futex.cpp: the two futex operations, by raw system call (glibc has no wrapper, and errno stays untouched for users).
+// futex.cpp: the two futex operations and a nap, by raw system call (glibc has no wrapper, and errno stays untouched for users).
 #include "os/futex.hpp"
 
 #include <linux/futex.h>
@@ -41,6 +41,14 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
   const int saved = errno;
   ::syscall(SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+  errno = saved;
+}
+
+void nap(std::int64_t ns) noexcept {
+  const int saved = errno;
+  const timespec length{static_cast<std::time_t>(ns / 1'000'000'000),
+                        static_cast<long>(ns % 1'000'000'000)};
+  ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, nullptr);
   errno = saved;
 }
 

@@ -1,4 +1,4 @@
-// futex.hpp: sleeping on a word of memory, the only way a thread of weft ever sleeps.
+// futex.hpp: sleeping on a word of memory, and for a short while.
 //
 // wait() returns when the word no longer holds `expected`, when it was woken, or for no reason at all: callers loop.
 // Deadlines are absolute, so a spurious wake-up or a signal never restarts the whole wait.
@@ -20,6 +20,9 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 // Wakes up to `count` of those who sleep on the word. The word may be gone already: a wake-up is only a hint.
 void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept;
 
+// Sleeps about that long; less when a signal comes.
+void nap(std::int64_t ns) noexcept;
+
 // The policy with which the library instantiates its protocols.
 struct futex_atomics : base::std_atomics {
   static bool wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -29,6 +32,7 @@ struct futex_atomics : base::std_atomics {
   static void wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
     futex_wake(word, count);
   }
+  static void nap(std::int64_t ns) noexcept { os::nap(ns); }
 };
 
 }  // namespace weft::os

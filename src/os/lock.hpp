@@ -1,16 +1,17 @@
 // lock.hpp: the mutex of the runtime itself. Users' code never runs under it, and nothing that may block does.
 //
-// Not fair, not recursive. A holder is expected to be gone within a microsecond, so the waiter spins a little before it
-// sleeps. It spins in vain when the holder has lost its CPU; the futex ends that.
+// Not fair, not recursive. A holder is expected to be gone within a microsecond, so whoever finds it held spins, and looks less
+// and less often: a line that is asked for all the time is slow for its holder too. When that took some ten microseconds the holder has
+// most likely lost its CPU, and the waiter sleeps by the clock, not until it is woken: so unlock() is one plain store
+// (docs/adr/0009-nobody-is-woken-for-a-lock.md).
 //
 // Its rank says what may be held while it is taken (lock_rank.hpp).
 //
-// States: 0 free, 1 held, 2 held and somebody may sleep. Whoever slept takes it as 2, so that the next unlock wakes again.
-//
 // Edges
-//   [lock]  unlock: exchange release  ->  lock: CAS/exchange acquire
+//   [lock]  unlock: store release  ->  lock: CAS acquire
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/check.hpp"
@@ -40,8 +41,7 @@ class basic_lock {
 
   void unlock() noexcept {
     if constexpr (kWeftDebugChecks) uncount_lock(Rank);
-    if (state_.exchange(kFree, std::memory_order_release) == kContended)
-      A::wake(state_, 1);  // [lock]
+    state_.store(kFree, std::memory_order_release);  // [lock]
   }
 
   // For assertions only: somebody holds it. Relaxed: whoever asks whether he holds it himself wrote it.
@@ -50,8 +50,9 @@ class basic_lock {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kHeld = 1;
-  static constexpr std::uint32_t kContended = 2;
-  static constexpr int kSpins = 60;
+  static constexpr int kMostPauses = 256;
+  static constexpr std::int64_t kFirstNapNs = 20'000;
+  static constexpr std::int64_t kLongestNapNs = 1'000'000;
 
   bool try_take() noexcept {
     std::uint32_t seen = kFree;
@@ -61,12 +62,19 @@ class basic_lock {
   }
 
   [[gnu::noinline]] void lock_slow() noexcept {
-    for (int i = 0; i < kSpins; ++i) {
-      A::pause();
-      if (state_.load(std::memory_order_relaxed) == kFree && try_take()) return;  // only a hint
+    for (std::int64_t nap_ns = kFirstNapNs;; nap_ns = std::min(nap_ns * 2, kLongestNapNs)) {
+      if (take_spinning()) return;
+      A::nap(nap_ns);
     }
-    while (state_.exchange(kContended, std::memory_order_acquire) != kFree)
-      A::wait(state_, kContended);  // [lock]
+  }
+
+  bool take_spinning() noexcept {
+    for (int npauses = 1; npauses <= kMostPauses; npauses *= 2) {
+      for (int i = 0; i < npauses; ++i) A::pause();
+      if (state_.load(std::memory_order_relaxed) == kFree && try_take())
+        return true;  // only a hint
+    }
+    return false;
   }
 
   typename A::template atomic<std::uint32_t> state_{kFree};

@@ -5,14 +5,17 @@
 //
 //   rank       what it guards                                             because, while it is held
 //   world      stops of the world, one after the other                    a stop takes L, and moves timers
-//   alarm      one timer of the user's: which arming is the present one   it sends to its channel, and arms in a heap
+//   alarm      one timer of the user's: which arming is the present one;  it sends to its channel, and arms in a heap
+//              who listens for signals                                    they are sent to
 //   channel    one channel; a select holds several (1)                    whoever waits with a limit arms a timer before it gives them up
-//   waiters    the queue of a mutex, a semaphore, a wait group ...        nothing is taken: whom it wakes it wakes afterwards
+//   waiters    the queue of a mutex, a semaphore, a wait group ...;       nothing is taken: whom it wakes it wakes afterwards
+//              child processes and what is known of their end
 //   scheduler  L: idle Ps and Ms, the global queues                       a stack, a G or a timer may be taken or given back, heaps looked at
 //   timers     the timer heap of one P; when a P goes, two (1)            -
 //   slab       free Gs, free timers                                       -
 //   stacks     the stack pools                                            -
-//   libraries  where the system's libraries lie                           -
+//   libraries  where the system's libraries lie; opening the poller, and  -
+//              what its helper was told
 //
 //   (1) several of this rank at once: in the order of their addresses
 //

@@ -42,9 +42,24 @@ class basic_note {
     return true;
   }
 
-  void wake() noexcept {
-    if (state_.exchange(kSet, std::memory_order_release) == kAsleep)
-      A::wake(state_, 1);  // [note.wake]
+  // True: the owner sleeps elsewhere, and the caller wakes it there.
+  bool wake() noexcept {
+    const std::uint32_t before = state_.exchange(kSet, std::memory_order_release);  // [note.wake]
+    if (before == kAsleep) A::wake(state_, 1);
+    return before == kElsewhere;
+  }
+
+  // Owner only: it is going to sleep on something else, from which a waker can fetch it. False: it was woken already, and takes that.
+  bool begin_elsewhere() noexcept {
+    std::uint32_t seen = kEmpty;
+    if (state_.compare_exchange_strong(seen, kElsewhere, std::memory_order_acquire))  // [note.wake]
+      return true;
+    state_.store(kEmpty, std::memory_order_relaxed);  // seen == kSet, and nobody else takes it
+    return false;
+  }
+  // It is back, and takes a wake-up with it. One who woke it may still be about to fetch it: the other thing is used to that.
+  void end_elsewhere() noexcept {
+    state_.exchange(kEmpty, std::memory_order_acquire);  // [note.wake]
   }
 
   // Forgets a wake-up. When nobody sleeps and nobody will wake: the note gets a new owner (relaxed: by an edge of its own).
@@ -54,6 +69,7 @@ class basic_note {
   static constexpr std::uint32_t kEmpty = 0;
   static constexpr std::uint32_t kSet = 1;
   static constexpr std::uint32_t kAsleep = 2;
+  static constexpr std::uint32_t kElsewhere = 3;
   typename A::template atomic<std::uint32_t> state_{kEmpty};
 };
 

@@ -63,14 +63,8 @@ struct slow_atomics {
       now_and_then_dawdle();
       if (kIsWord) worst_moment();
       if (kIsNext && nlocks_held == 0) ++nbare_stores;
+      if (kIsLock) --nlocks_held;  // nobody stores another value than free
       base::store(v, order);
-    }
-    T exchange(T v, std::memory_order order) noexcept {
-      now_and_then_dawdle();
-      const T old = base::exchange(v, order);
-      if (kIsLock && v == 0) --nlocks_held;
-      if (kIsLock && v != 0 && old == 0) ++nlocks_held;
-      return old;
     }
     T fetch_add(T v, std::memory_order order) noexcept {
       now_and_then_dawdle();
@@ -86,12 +80,7 @@ struct slow_atomics {
     }
   };
   static void pause() noexcept { base::std_atomics::pause(); }
-  // A sleep may end for no reason, so it may as well not begin.
-  static bool wait(const atomic<std::uint32_t>&, std::uint32_t) noexcept {
-    std::this_thread::yield();
-    return true;
-  }
-  static void wake(const atomic<std::uint32_t>&, int) noexcept {}
+  static void nap(std::int64_t) noexcept { std::this_thread::yield(); }
 };
 
 // Type-stable nodes: the runtime's own, or for other atomics a list of them that is kept to the end.

@@ -26,6 +26,7 @@ enum class wait_reason : std::uint8_t {
   nil_chan_receive,
   select,
   empty_select,
+  io,
   main_goroutine,  // a thread in run()
 };
 
@@ -69,6 +70,8 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
       return "select";
     case wait_reason::empty_select:
       return "select (no cases)";
+    case wait_reason::io:
+      return "IO wait";
     case wait_reason::main_goroutine:
       return "running main";
   }

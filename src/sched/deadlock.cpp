@@ -9,6 +9,7 @@
 #include "os/procfs.hpp"
 #include "rt/g_slab.hpp"
 #include "sched/crash.hpp"
+#include "sched/netpoll.hpp"
 #include "sched/procs.hpp"
 #include "sched/stats.hpp"
 
@@ -16,7 +17,7 @@ namespace weft::sched {
 
 namespace {
 
-constexpr unsigned kHelpers = 2;  // sysmon and the spawner
+constexpr unsigned kHelpers = 2;  // sysmon and the spawner; the poller may have another
 
 // Relaxed: is_stopping and nprocs change under L. An end that has just begun is asked for again in check_deadlock().
 bool is_asleep_locked() noexcept {
@@ -29,6 +30,7 @@ bool is_asleep_locked() noexcept {
   for (std::uint32_t i = 0; i < sched.nprocs.load(std::memory_order_relaxed); ++i) {  // under L
     if (p_at(i)->timers.has_armed()) return false;
   }
+  if (is_anybody_polled_for()) return false;  // the kernel may wake it
   for (const M* mp = sched.allm; mp != nullptr; mp = mp->all_next) {
     if (mp->waits == rt::m_wait::none || mp->waits == rt::m_wait::borrow) return false;
   }
@@ -38,7 +40,7 @@ bool is_asleep_locked() noexcept {
 bool is_anybody_else_locked() noexcept {
   const os::thread_census census = os::count_threads();
   if (census.total == 0) return true;  // unknown
-  const auto known = static_cast<std::int64_t>(sched.nm) + kHelpers +
+  const auto known = static_cast<std::int64_t>(sched.nm) + kHelpers + poller_threads() +
                      sched.nforeign_waiting.load(std::memory_order_seq_cst);
   return static_cast<std::int64_t>(census.total) - census.ignorable > known;
 }

@@ -17,6 +17,7 @@
 #include "sched/borrow.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
+#include "sched/netpoll.hpp"
 #include "sched/park.hpp"
 #include "sched/preempt.hpp"
 #include "sched/procs.hpp"
@@ -84,6 +85,8 @@ entrance come_in(M* mp, G* gp) noexcept {
     mp->waits = rt::m_wait::borrow;
     return entrance::borrow;
   }
+  if (!mp->is_pinned)
+    release_poller();  // it calls in by its own will: not all do nothing but compute
   queue_self_locked(mp, gp);
   return entrance::queued;
 }

@@ -6,6 +6,7 @@
 #include "sched/find_runnable.hpp"
 
 #include "sched/borrow.hpp"
+#include "sched/netpoll.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/timers.hpp"
@@ -28,8 +29,6 @@ G* take_due_global(P* pp) noexcept {
   pp->counted_budget = pp->direct_budget = is_direct_off ? 0 : left;
   return is_due ? take_global(pp, 1) : nullptr;
 }
-
-G* take_from_poller() noexcept { return nullptr; }  // the network's place
 
 // Spinning is worth a CPU only while there are not many who do: at most half as many as there are busy Ps.
 bool may_spin(M* mp) noexcept {
@@ -79,6 +78,7 @@ G* look_round(M* mp) noexcept {
   P* const pp = mp->proc();
   if (G* const gp = take_picked(pp)) return gp;
   fire_own_timers(pp);
+  ask_poller_if_due(mp);
   if (rt::kCanLoseP && mp->detach.take_attention()) {
     end_slice(pp);
     if (G* const gp = take_urgent()) {
@@ -89,7 +89,7 @@ G* look_round(M* mp) noexcept {
   if (G* const gp = take_due_global(pp)) return gp;
   if (G* const gp = take_own(pp)) return gp;
   if (G* const gp = take_global(pp, rt::run_queue::kCapacity / 2)) return gp;
-  if (G* const gp = take_from_poller()) return gp;
+  if (G* const gp = take_from_poller(mp)) return gp;
   return take_from_others(mp);
 }
 

@@ -69,7 +69,7 @@ class find_work : public testing::Test {
       if (sched.midle.contains(mp.get())) {
         sched.midle.remove(mp.get());
         mp->is_doomed = true;
-        mp->park.wake();
+        wake_m(mp.get());
       }
     }
     t.join();

@@ -59,12 +59,15 @@ void claim_waiting(G* gp) noexcept {
   }
 }
 
+void undo_park(M* mp, G* gp) noexcept { ready(mp, gp); }
+
 void commit_departure_slow(M* mp) noexcept {
   const rt::commit_step step = mp->commit;
   mp->commit.kind = rt::departure::none;
   switch (step.kind) {
     case rt::departure::none:
     case rt::departure::yield:
+    case rt::departure::park:
       break;  // in commit_departure()
     case rt::departure::yield_global:
       step.gp->become(g_status::runnable);
@@ -76,10 +79,6 @@ void commit_departure_slow(M* mp) noexcept {
       put_urgent_locked(step.gp);
       break;
     }
-    case rt::departure::park:
-      step.gp->become(g_status::waiting);
-      if (!step.publish(step.gp, step.arg)) ready(mp, step.gp);
-      break;
     case rt::departure::end:
       commit_end(mp, step.gp);
       break;

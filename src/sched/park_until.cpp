@@ -118,9 +118,13 @@ void revoke(limited_wait* w) noexcept {
   if (w->word.end(wait_mark::timed_out)) ready(inside.m(), gp);
 }
 
-void end_wait(M* mp, waiter* w) noexcept {
+G* take_waiter(waiter* w) noexcept {
   G* const gp = w->gp;  // before the mark
-  if (w->timed == nullptr || w->timed->end(wait_mark::woken)) ready(mp, gp);
+  return w->timed == nullptr || w->timed->end(wait_mark::woken) ? gp : nullptr;
+}
+
+void end_wait(M* mp, waiter* w) noexcept {
+  if (G* const gp = take_waiter(w)) ready(mp, gp);
 }
 
 }  // namespace weft::sched

@@ -60,7 +60,9 @@ bool park_revocable(const wait_list& list, revoker& r, wait_reason why,
 // By the revoker, once.
 void revoke(limited_wait* w) noexcept;
 
-// By the waker, as the last thing it does with w. Inside the bracket if the thread has an M (mp), else null.
+// By the waker, as the last thing it does with w: who is to be made runnable, or null.
+G* take_waiter(waiter* w) noexcept;
+// The same, and makes it so. Inside the bracket if the thread has an M (mp), else null.
 void end_wait(M* mp, waiter* w) noexcept;
 
 }  // namespace weft::sched

@@ -7,6 +7,7 @@
 #include "os/thread_tuning.hpp"
 #include "sched/borrow.hpp"
 #include "sched/detach.hpp"
+#include "sched/netpoll.hpp"
 #include "sched/queues.hpp"
 #include "sched/timers.hpp"
 #include "sched/world.hpp"
@@ -81,7 +82,7 @@ P* release_p(M* mp) noexcept {
 }
 
 void wake_m(M* mp) noexcept {
-  if (mp != nullptr) mp->park.wake();
+  if (mp != nullptr && mp->park.wake()) interrupt_poller();
 }
 
 // nmidle is for stats(): relaxed.
@@ -261,11 +262,17 @@ rest lie_down_locked(M* mp, std::int64_t earliest_ns, bool may_borrow) noexcept 
 // It woke up, was woken, or its time is over.
 rest get_up_locked(M* mp, std::int64_t& exit_ns) noexcept {
   if (mp->is_doomed) return rest::leave;
+  const bool has_polled = std::exchange(mp->has_polled, false);
   if (P* const pp = std::exchange(mp->nextp, nullptr)) {
     attach_locked(pp, mp);
     return rest::has_p;
   }
   if (std::exchange(mp->must_borrow, false)) return take_or_borrow_locked(mp);
+  if (has_polled) {
+    stop_watching_locked(mp);
+    if (sched.midle.contains(mp)) remove_idle_m_locked(mp);
+    return take_or_borrow_locked(mp);
+  }
   const std::int64_t now_ns = os::now_ns();
   if (sched.watcher == mp) {
     if (now_ns < sched.watch_until.load(std::memory_order_relaxed)) return rest::asleep;  // under L
@@ -274,7 +281,7 @@ rest get_up_locked(M* mp, std::int64_t& exit_ns) noexcept {
     return take_or_borrow_locked(mp);
   }
   if (now_ns < exit_ns || !sched.midle.contains(mp)) return rest::asleep;
-  if (sched.midle.size() > kKeepIdle) {
+  if (sched.midle.size() > kKeepIdle && !is_poller_wanted()) {  // [poll.somebody_asks]
     remove_idle_m_locked(mp);
     return rest::leave;
   }
@@ -300,6 +307,10 @@ void sleep_once(M* mp, std::int64_t exit_ns) noexcept {
     if (is_watcher) until_ns = sched.watch_until.load(std::memory_order_relaxed);  // under L
   }
   if (is_watcher) tune_for_watching(mp);
+  if (claim_poller()) {
+    sleep_in_poller(mp, until_ns);
+    return;
+  }
   mp->park.sleep(until_ns == rt::kNever ? os::kNoDeadline : until_ns);
 }
 
@@ -358,9 +369,14 @@ bool stop_m(M* mp) noexcept {
       then = get_up_locked(mp, exit_ns);
     }
     if (then == rest::leave) return false;
-    if (then == rest::has_p) return true;
+    if (then == rest::has_p) {
+      if (sched.nurgent.load(std::memory_order_relaxed) > 1)
+        wake_one();  // a hint: sysmon sees to it
+      return true;
+    }
     may_borrow = is_borrowing_worth_it(mp);
     if (may_borrow && borrow(mp)) return true;
+    release_poller();  // others were quicker, or they are all in the runtime: they look themselves
     if (may_borrow && std::exchange(mp->is_timer_due, false))
       fire_all_timers();       // they are urgent now
     may_borrow = !may_borrow;  // it tried in vain: not again at once

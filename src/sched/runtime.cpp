@@ -27,6 +27,7 @@
 #include "sched/entry.hpp"
 #include "sched/foreign.hpp"
 #include "sched/locals.hpp"
+#include "sched/netpoll.hpp"
 #include "sched/preempt.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -106,6 +107,7 @@ void reset(std::uint64_t first_goid) noexcept {
   sched.is_quitting.store(false, std::memory_order_relaxed);
   sched.has_main_exited.store(false, std::memory_order_relaxed);
   sched.next_goid.store(first_goid, std::memory_order_relaxed);
+  sched.nio_waiting.store(0, std::memory_order_relaxed);
   sched.next_mid = 1;
   sched.coarse_ns.store(os::now_ns(), std::memory_order_relaxed);
 }
@@ -129,6 +131,19 @@ void start_preemption(const options& opts) {
   os::write_all(os::kStderr, t.view());
 }
 
+// The program's own wish counts.
+os::poller_choice wanted_poller(const options& opts) noexcept {
+  switch (opts.poller) {
+    case poller_kind::epoll:
+      return os::poller_choice::epoll;
+    case poller_kind::uring:
+      return os::poller_choice::uring;
+    case poller_kind::automatic:
+      break;
+  }
+  return sched.set.debug.poller;
+}
+
 void start_runtime(const options& opts, std::uint64_t first_goid) {
   claim_phase();
   check(opts);
@@ -139,6 +154,7 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
   if (!make_procs(n)) fail_start("weft: no memory for the processors");
   sched.mask = os::current_signal_mask();
   start_preemption(opts);
+  choose_poller(wanted_poller(opts));
   sched.fp = arch::current_fp_control();
   sched.is_main_on_caller = opts.lock_main;
   sched.nprocs.store(n, std::memory_order_seq_cst);
@@ -188,12 +204,12 @@ M* doom_all() noexcept {
       mp->is_orphan = true;        // its thread lets itself go when it ends
       mp->detach.ask_attention();  // or it might go on without ever needing a P
       unlist_lost_locked(mp);
-      if (mp->is_pinned) mp->park.wake();  // it runs on: it could hold malloc's lock
+      if (mp->is_pinned) wake_m(mp);  // it runs on: it could hold malloc's lock
     } else {
       mp->all_next = to_join;
       to_join = mp;
       if (sched.midle.contains(mp)) sched.midle.remove(mp);
-      mp->park.wake();
+      wake_m(mp);
     }
     mp = next;
   }

@@ -104,6 +104,16 @@ struct Sched {
   M* watcher = nullptr;                               // L: sleeps until watch_until
   std::atomic<std::int64_t> watch_until{rt::kNever};  // written under L
 
+  // --- descriptors (netpoll.cpp) ---
+  // Sysmon's, as nobody has asked the kernel for a while: whoever comes by asks; or nobody does, so a thread sleeps in the poller
+  // though no P is idle.
+  std::atomic<bool> is_poll_due{false};
+  std::atomic<bool> needs_poller{false};
+  std::atomic<bool> is_poller_taken{false};  // a thread sleeps in the poller
+  std::atomic<bool> is_asking{false};        // somebody asks in passing
+  std::atomic<std::uint32_t> npolls{0};      // times the kernel was asked
+  std::atomic<std::int32_t> nio_waiting{0};  // goroutines that wait for one
+
   // --- the signal ---
   std::atomic<int> preempt_signal{0};  // 0: none; goroutines are only asked, never stopped
 

@@ -9,6 +9,7 @@
 #include <weft/runtime.hpp>
 #include "os/cpu_count.hpp"
 #include "sched/entry.hpp"
+#include "sched/netpoll.hpp"
 #include "sched/state.hpp"
 
 namespace weft::sched {
@@ -81,6 +82,7 @@ runtime_stats stats() noexcept {
   s.threads = state.nthreads.load(std::memory_order_relaxed);
   s.stacks = stacks.ncarved;
   s.stack_guard = stacks.guard_kind;
+  s.poller = poller_name();
   return s;
 }
 

@@ -19,8 +19,16 @@ namespace weft::sched {
 
 // On the new stack: sees to the goroutine that left.
 void commit_departure_slow(M* mp) noexcept;
+// The publishing step found that there is nothing to wait for.
+void undo_park(M* mp, G* gp) noexcept;
 [[gnu::always_inline]] inline void commit_departure(M* mp) noexcept {
-  if (mp->commit.kind == rt::departure::yield) {
+  if (mp->commit.kind == rt::departure::park) {
+    mp->commit.kind = rt::departure::none;
+    G* const gp = mp->commit.gp;
+    gp->become(g_status::waiting);
+    if (!mp->commit.publish(gp, mp->commit.arg)) [[unlikely]]
+      undo_park(mp, gp);
+  } else if (mp->commit.kind == rt::departure::yield) {
     mp->commit.kind = rt::departure::none;
     G* const gp = mp->commit.gp;
     gp->become(g_status::runnable);

@@ -99,6 +99,10 @@ void ready_by_timer(G* gp) noexcept {
   }
 }
 
+bool is_watch_urgent() noexcept {
+  return earliest_timer() <= sched.coarse_ns.load(std::memory_order_relaxed) + 2 * kSoonNs;
+}
+
 void ensure_watch() noexcept {
   M* woken = nullptr;
   {

@@ -42,9 +42,10 @@ void ready_by_timer(G* gp) noexcept;
 
 // This thread will run user code: make sure that somebody watches.
 void ensure_watch() noexcept;
-// The same, if what mp armed makes it necessary.
+// The same, if what mp armed makes it necessary, and it cannot be left to sysmon's next look.
+bool is_watch_urgent() noexcept;
 inline void settle_watch(M* mp) noexcept {
-  if (mp != nullptr && std::exchange(mp->owes_watch, false)) ensure_watch();
+  if (mp != nullptr && std::exchange(mp->owes_watch, false) && is_watch_urgent()) ensure_watch();
 }
 
 // mp is going to sleep: until then. It is the watcher, if no other one wakes up in time. Under L.

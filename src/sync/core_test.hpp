@@ -43,10 +43,11 @@ struct watched_unlock : os::futex_atomics {
   template <class T>
   struct atomic : std::atomic<T> {
     using std::atomic<T>::atomic;
-    T exchange(T value,
-               std::memory_order order) noexcept {  // of all words, only locks are exchanged
-      if (value == 0 && before != nullptr) before(arg);
-      return std::atomic<T>::exchange(value, order);
+    void store(T value, std::memory_order order) noexcept {
+      // Of all words of 32 bits only a lock is set to 0 with release.
+      const bool is_unlock = sizeof(T) == 4 && value == 0 && order == std::memory_order_release;
+      if (is_unlock && before != nullptr) before(arg);
+      std::atomic<T>::store(value, order);
     }
   };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -201,6 +202,25 @@ TEST(blocking, a_blocked_thread_loses_its_p_when_others_have_use_for_it) {
     ASSERT_TRUE(weft::test::eventually([&] { return weft::stats().handoffs > before; }));
     gate.open();
     h.join();
+  });
+}
+
+// Each of these calls wakes sysmon out of a long nap, when there is nothing to see yet: it has to look again before the call is
+// over, not after a nap as long as the last.
+TEST(blocking, calls_of_a_few_milliseconds_one_after_the_other_lose_their_p) {
+  weft::test::run_on(1, [] {
+    const auto before = weft::stats().handoffs;
+    const auto quiet_until = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    weft::wait_group all;
+    // A goroutine for each call: one that is known to block for long gives its P away by itself.
+    for (int i = 0; i < 200; ++i) {
+      all.go([&] {
+        while (std::chrono::steady_clock::now() < quiet_until) weft::yield();  // sysmon slows down
+        weft::blocking([] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); });
+      });
+    }
+    all.wait();
+    EXPECT_GE(weft::stats().handoffs - before, 20U);
   });
 }
 

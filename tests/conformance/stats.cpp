@@ -66,6 +66,8 @@ TEST_FOR_PROCS(stats, what_was_done_is_counted) {
   EXPECT_TRUE(std::string(after.stack_guard) == "madvise" ||
               std::string(after.stack_guard) == "mprotect")
       << after.stack_guard;
+  EXPECT_TRUE(std::string(after.poller) == "epoll" || std::string(after.poller) == "uring")
+      << after.poller;
   const unsigned n = weft::max_procs();
   weft::max_procs(n + 1);
   EXPECT_GT(weft::stats().world_stops, after.world_stops);

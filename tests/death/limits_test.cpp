@@ -133,7 +133,7 @@ TEST(environment_variables, help_lists_every_key_and_the_program_runs) {
   EXPECT_TRUE(exited(ended, 0));
   EXPECT_EQ(ended.out, "max_procs=2\n");
   for (const char* key : {"deadlock=", "guard=", "maxthreads=", "membarrier=", "migrate=",
-                          "scavenge=", "seed=", "stacksize=", "updatemaxprocs="}) {
+                          "poller=", "scavenge=", "seed=", "stacksize=", "updatemaxprocs="}) {
     EXPECT_TRUE(said(ended.err, key));
   }
 }

@@ -8,6 +8,7 @@
 set -euo pipefail
 
 source_tree=$1 work=$2 compiler=$3 step=$4 kind=${5:-}
+try_tls=${WEFT_TRY_TLS:-OFF}  # with weft::tls, which needs OpenSSL
 consumer=$source_tree/tests/install/consumer
 mkdir -p "$work"
 cd "$work"
@@ -52,6 +53,20 @@ run_consumer() { # program
   said=$("$1")
   echo "$said"
   [[ $said == 'weft works: 42' ]]
+  # weft alone knows nothing of OpenSSL.
+  if readelf -d "$1" | grep -q 'NEEDED.*libssl'; then
+    echo "$1 needs OpenSSL, though it does not use weft::tls" >&2
+    return 1
+  fi
+}
+
+run_tls_consumer() { # program
+  local said
+  [[ $try_tls == ON ]] || return 0
+  expect_linked "$1"
+  said=$("$1")
+  echo "$said"
+  [[ $said == 'weft::tls works: 42' ]]
 }
 
 case $step in
@@ -60,7 +75,7 @@ case $step in
     mkdir moved
     for kind in static shared; do
       configure build "$source_tree" -DWEFT_BUILD_TESTS=OFF -DWEFT_BUILD_BENCH=OFF -DWEFT_BUILD_EXAMPLES=OFF \
-        -DBUILD_SHARED_LIBS="$(shared_switch "$kind")"
+        -DBUILD_SHARED_LIBS="$(shared_switch "$kind")" -DWEFT_TLS="$try_tls"
       cmake --build build
       cmake --install build --prefix "$work/installed/$kind" >/dev/null
       mv "installed/$kind" "moved/$kind"
@@ -68,10 +83,11 @@ case $step in
     done
     ;;
   find_package)
-    configure "found-$kind" "$consumer" -DCMAKE_PREFIX_PATH="$prefix"
+    configure "found-$kind" "$consumer" -DCMAKE_PREFIX_PATH="$prefix" -DTRY_TLS="$try_tls"
     cmake --build "found-$kind"
     expect_stack_clash_protection "$(cat "found-$kind/build.ninja")"
     run_consumer "./found-$kind/consumer"
+    run_tls_consumer "./found-$kind/tls_consumer"
     ;;
   pkg_config)
     PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name weft.pc)")
@@ -82,12 +98,19 @@ case $step in
     "$compiler" -std=c++20 -O2 -Wall -Wextra -Werror "$consumer/main.cpp" -o "by-pkg-config-$kind" \
       $(pkg-config --cflags --libs weft) -Wl,-rpath,"$libdir"
     run_consumer "./by-pkg-config-$kind"
+    if [[ $try_tls == ON ]]; then
+      # shellcheck disable=SC2046
+      "$compiler" -std=c++20 -O2 -Wall -Wextra -Werror "$consumer/tls.cpp" -o "tls-by-pkg-config-$kind" \
+        $(pkg-config --cflags --libs weft-tls) -Wl,-rpath,"$libdir"
+      run_tls_consumer "./tls-by-pkg-config-$kind"
+    fi
     ;;
   add_subdirectory)
-    configure subdirectory "$consumer" -DWEFT_SOURCE_TREE="$source_tree" -DBUILD_SHARED_LIBS="$(shared_switch "$kind")"
+    configure subdirectory "$consumer" -DWEFT_SOURCE_TREE="$source_tree" -DBUILD_SHARED_LIBS="$(shared_switch "$kind")" -DTRY_TLS="$try_tls"
     cmake --build subdirectory
     expect_stack_clash_protection "$(cat subdirectory/build.ninja)"
     run_consumer ./subdirectory/consumer
+    run_tls_consumer ./subdirectory/tls_consumer
     ;;
   *)
     echo "unknown step: $step" >&2

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# extras: what only has to compile, or to run for a blink: each public header alone, with and without RTTI; the benchmarks.
+# extras: what is slow to compile and quick to run: each public header alone, with and without RTTI; what must
+# not compile; the benchmarks; forced migration and the network on io_uring with one processor; HTTP on Boost.Beast, and
+# programs that others wrote against it.
 source "$(dirname "$0")/lib.sh"
 build release
-run_tests release -L "headers|bench" "$@"
+run_tests release -L "headers|bench|interop|compile_fail|uring_extras|migrate_extras" "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # style: format and layering. `style.sh --fix` rewrites the sources instead of complaining.
 source "$(dirname "$0")/lib.sh"
-mapfile -t sources < <(find include src tests bench examples -name '*.[ch]pp' 2>/dev/null | sort)
+mapfile -t sources < <(find include src tests bench examples \( -name '*.[ch]pp' -o -path 'bench/peers/*' -name '*.[ch]' \) 2>/dev/null | sort)
 if [[ ${1:-} == --fix ]]; then
   clang-format-19 -i "${sources[@]}"
   exit 0

@@ -34,6 +34,7 @@ constexpr entry kWorkloads[] = {
     {"lateness", peer::lateness},
     {"naps", peer::naps},
     {"naps_blocking", peer::naps},  // there is nothing to tell it
+    {"nap", peer::nap},
     {"sleep", peer::sleep},
     {"timers", peer::timers},
 };

@@ -54,6 +54,7 @@ std::string queued(const request& req);
 std::string idle(const request& req);
 std::string lateness(const request& req);
 std::string naps(const request& req);
+std::string nap(const request& req);
 std::string sleep(const request& req);
 std::string timers(const request& req);
 

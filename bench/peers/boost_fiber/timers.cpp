@@ -1,6 +1,7 @@
 // timers.cpp: the Boost.Fiber workloads about what sleeping costs.
 //
 // A fiber wakes on the thread it went to sleep on. So each thread starts its own part of them.
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -23,6 +24,24 @@ std::chrono::nanoseconds nanoseconds(double seconds) {
 }
 
 }  // namespace
+
+// A fiber sleeps 100 us in a loop: how late it wakes.
+std::string nap(const request& req) {
+  std::vector<double> late_us;
+  on_threads(1, [&](unsigned) {
+    boost::fibers::fiber([&] {
+      const auto begin = clock::now();
+      while (seconds_since(begin) < req.seconds) {
+        const auto asleep = clock::now();
+        boost::this_fiber::sleep_for(std::chrono::microseconds(100));
+        late_us.push_back(seconds_since(asleep) * 1e6 - 100);
+      }
+    }).join();
+  });
+  std::sort(late_us.begin(), late_us.end());
+  return member("p50_us", late_us.at(late_us.size() / 2)) + "," +
+         member("p99_us", late_us.at(late_us.size() * 99 / 100));
+}
 
 // n fibers sleep 1 ms in a loop; processor time per sleep.
 std::string sleep(const request& req) {

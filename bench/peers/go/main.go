@@ -1,7 +1,7 @@
 // main.go: the Go contestant of `make bench`: picks a workload, runs it, prints one line of JSON.
 //
 // It takes the command line that every contestant takes, `<prog> <workload> <procs> <n> [seconds]`,
-// so that the runner needs no case for Go. bench/README.md says what each workload measures and
+// so that the runner needs no case for Go; with `serve_<what> <procs> <port>` it is a server (servers.go). bench/README.md says what each workload measures and
 // which rules keep the comparison fair; the first of them is that this code is what a Go
 // programmer would write, with the quickest of the usual idioms where there are several, and with
 // the garbage collector as Go ships it.
@@ -50,6 +50,7 @@ var workloads = map[string]func(request) figures{
 	"naps_blocking": naps,
 	"interrupted":   interrupted,
 	"stop_world":    stopWorld,
+	"nap":           shortNaps,
 	"sleep":         sleep,
 	"timers":        timers,
 }
@@ -83,6 +84,10 @@ func parse(args []string) request {
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "version" {
 		fmt.Printf("{\"version\":%q}\n", runtime.Version())
+		return
+	}
+	if len(os.Args) == 4 && servers[os.Args[1]] != nil {
+		serve(os.Args[1], os.Args[2], os.Args[3])
 		return
 	}
 	req := parse(os.Args[1:])

@@ -1,0 +1,44 @@
+// ipv6.cpp: tries IPv6.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "net/ip.hpp"
+#include "net/ipv6.hpp"
+
+namespace weft::networks {
+
+namespace {
+
+enum class verdict : std::uint8_t { unknown, works, does_not };
+
+verdict try_it() noexcept {
+  const int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno == EAFNOSUPPORT ? verdict::does_not : verdict::unknown;
+  sockaddr_in6 at{};
+  at.sin6_family = AF_INET6;
+  std::memcpy(&at.sin6_addr, kLoopback6, sizeof kLoopback6);
+  const int result = ::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+  ::close(fd);
+  return result == 0 ? verdict::works : verdict::does_not;
+}
+
+}  // namespace
+
+bool ipv6_works() noexcept {
+  static constinit std::atomic<verdict> known{verdict::unknown};
+  // Relaxed: nothing else is read because of it, and whoever tries twice finds the same.
+  verdict v = known.load(std::memory_order_relaxed);
+  if (v == verdict::unknown) {
+    v = try_it();
+    known.store(v, std::memory_order_relaxed);  // as above
+  }
+  return v == verdict::works;
+}
+
+}  // namespace weft::networks
