@@ -11,8 +11,18 @@
 //
 // The lock is one of the runtime's own: nobody who holds it can be stopped, or abandoned at the end of a runtime. Nothing is allocated under it.
 //
-// A signal that nobody wants by the time it is handled (its last channel went, or its runtime ended) is given to whom it would have gone:
-// to the function that was there before, or to the kernel once more, after the default action was put back.
+// A signal belongs to those who want it when its handler runs. One that goes is given what has arrived before it leaves, as Go's Stop does,
+// so a signal that was handled never comes back. The one race:
+//
+//    handler                                   leaver, under the lock
+//    H1  wanted has its bit                    L1  wanted loses the bit; handlers are put back
+//    H2  arrived |= bit                        L2  takes `arrived`, the leaving one gets its share
+//    H3  wanted still has it: the forwarder
+//        is woken; else takes the bit back
+//
+// All are seq_cst. H3 before L1: H2 is before L2, which takes the bit. H3 after L1: the bit is in L2's hands or back in H3's, so none is left
+// for a forwarder that has gone. What nobody wants (H3's, or a runtime has ended) goes to whom it would have gone: to the function that was
+// there before, or to the kernel once more, after the default action was put back.
 //
 // There is one forwarder in each runtime, from the first listener to the last one. It is abandoned with its runtime; the next one throws
 // it out of its place at the eventfd, which stays open as long as the process lives.
@@ -138,15 +148,24 @@ void let_default_act(int number) noexcept {
   ::raise(number);
 }
 
+bool is_wanted(int number) noexcept {
+  return (wanted & bit(number)) != 0 && is_of_this_runtime();
+}
+
+// False: it is nobody's.
+bool hand_over(int number) noexcept {
+  if (!is_wanted(number)) return false;
+  arrived |= bit(number);
+  if (!is_wanted(number) && (arrived.fetch_and(~bit(number)) & bit(number)) != 0) return false;
+  wake_forwarder();
+  return true;
+}
+
 void handle(int number, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
   const bool was_called = call_predecessor(number, info, context);
-  if ((wanted & bit(number)) != 0 && is_of_this_runtime()) {
-    arrived |= bit(number);
-    wake_forwarder();
-  } else if (!was_called) {
-    let_default_act(number);
-  }
+  const bool was_taken = hand_over(number);
+  if (!was_taken && !was_called) let_default_act(number);
   errno = saved;
 }
 
@@ -195,33 +214,15 @@ void settle_locked() noexcept {
 }
 
 void unlink_locked(listener* l) noexcept {
-  if (!l->is_linked) return;
   l->is_linked = false;
   listener** at = &first;
   while (*at != l) at = &(*at)->next;
   *at = l->next;
 }
 
-void leave_locked(listener* l) noexcept {
-  unlink_locked(l);
-  settle_locked();
-  if (first == nullptr && is_forwarding) wake_forwarder();  // it may go
-}
+// --- to the channels ---
 
-// The channel's last handle is gone.
-void let_go(void* keeper) noexcept {
-  const std::unique_ptr<listener> l(static_cast<listener*>(keeper));
-  {
-    const sched::bracket inside;
-    const os::lock_guard hold(lock);
-    leave_locked(l.get());
-  }
-  l->to->disown();
-}
-
-// --- the forwarder ---
-
-void send_locked(rt::M* mp, listener& l, int number) noexcept {
+void send_one_locked(rt::M* mp, const listener& l, int number) noexcept {
   rt::G* woken = nullptr;
   {
     channels::core& c = l.to->c;
@@ -233,17 +234,58 @@ void send_locked(rt::M* mp, listener& l, int number) noexcept {
   if (woken != nullptr) sched::ready(mp, woken);
 }
 
+void send_locked(rt::M* mp, const listener& l, signal_set numbers) noexcept {
+  for (signal_set mine = numbers & l.wants; mine != 0;) send_one_locked(mp, l, take_first(mine));
+}
+
 // Those that nobody wants any more.
-signal_set deliver(signal_set numbers) noexcept {
-  const sched::bracket inside;
-  const os::lock_guard hold(lock);
+signal_set deliver_locked(rt::M* mp, signal_set numbers) noexcept {
   signal_set left = numbers;
-  for (listener* l = first; l != nullptr; l = l->next) {
+  for (const listener* l = first; l != nullptr; l = l->next) {
     left &= ~l->wants;
-    for (signal_set mine = numbers & l->wants; mine != 0;)
-      send_locked(inside.m(), *l, take_first(mine));
+    send_locked(mp, *l, numbers);
   }
   return left;
+}
+
+// Not under the lock: it may end the program.
+void send_again(signal_set numbers) noexcept {
+  while (numbers != 0) ::kill(::getpid(), take_first(numbers));
+}
+
+// --- leaving ---
+
+// What nobody wants any more, for send_again().
+[[nodiscard]] signal_set leave_locked(rt::M* mp, listener* l) noexcept {
+  if (!l->is_linked) return 0;
+  unlink_locked(l);
+  settle_locked();
+  const signal_set numbers = arrived.exchange(0);  // L2, above
+  send_locked(mp, *l, numbers);
+  const signal_set left = deliver_locked(mp, numbers) & ~l->wants;
+  if (first == nullptr && is_forwarding) wake_forwarder();  // it may go
+  return left;
+}
+
+// The channel's last handle is gone.
+void let_go(void* keeper) noexcept {
+  const std::unique_ptr<listener> l(static_cast<listener*>(keeper));
+  signal_set left = 0;
+  {
+    const sched::bracket inside;
+    const os::lock_guard hold(lock);
+    left = leave_locked(inside.m(), l.get());
+  }
+  l->to->disown();
+  send_again(left);
+}
+
+// --- the forwarder ---
+
+signal_set deliver_arrived() noexcept {
+  const sched::bracket inside;
+  const os::lock_guard hold(lock);
+  return deliver_locked(inside.m(), arrived.exchange(0));
 }
 
 bool is_over() noexcept {
@@ -262,8 +304,7 @@ void forward() {
       if (detail::is_would_block(detail::last_error()))
         sched::wait_polled(wake_up, rt::poll_for::reading);
     }
-    for (signal_set left = deliver(arrived.exchange(0)); left != 0;)
-      ::kill(::getpid(), take_first(left));
+    send_again(deliver_arrived());
   } while (!is_over());
 }
 
@@ -371,15 +412,17 @@ recv_chan<int> signal_chan(std::initializer_list<int> numbers) {
 
 void stop_signals(const recv_chan<int>& from) {
   bool was_listening = false;
+  signal_set left = 0;
   {
     const sched::bracket inside;
     const os::lock_guard hold(lock);
     listener* l = first;
     while (l != nullptr && l->to != from.raw()) l = l->next;
     was_listening = l != nullptr;
-    if (was_listening) leave_locked(l);
+    if (was_listening) left = leave_locked(inside.m(), l);
   }
   if (was_listening) weft::detail::close(from.raw());
+  send_again(left);
 }
 
 }  // namespace weft::inline v1::io

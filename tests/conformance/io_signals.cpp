@@ -138,6 +138,26 @@ TEST_FOR_PROCS(io_signals, a_stopped_channel_is_closed_and_the_default_is_back) 
   EXPECT_EQ(other.recv(), SIGUSR2);
 }
 
+// As with Go's Stop. What came back would end the program.
+TEST_FOR_PROCS(io_signals, what_came_before_the_stop_is_in_the_channel) {
+  const auto other = signals(SIGUSR1);
+  for (int i = 0; i < weft::test::scaled(200); ++i) {
+    const auto c = signals(SIGUSR1);
+    ::raise(SIGUSR1);  // handled when it returns
+    weft::io::stop_signals(c);
+    ASSERT_EQ(c.recv(), SIGUSR1);
+    ASSERT_EQ(c.recv(), std::nullopt);
+    ASSERT_EQ(other.recv(), SIGUSR1);
+  }
+}
+TEST_FOR_PROCS(io_signals, one_that_was_handled_never_comes_back) {
+  for (int i = 0; i < weft::test::scaled(200); ++i) {
+    const auto c = signals(SIGUSR1);
+    ::raise(SIGUSR1);
+  }
+  EXPECT_TRUE(is_default(SIGUSR1));
+}
+
 std::atomic<int> nseen{0};
 void count(int) { ++nseen; }
 void count_with_info(int, siginfo_t* info, void*) {

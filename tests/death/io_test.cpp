@@ -12,8 +12,8 @@ TEST_P(deadly, as_before) { EXPECT_TRUE(died_of(scenario(GetParam()), SIGTERM));
 
 INSTANTIATE_TEST_SUITE_P(io_signals, deadly,
                          testing::Values("signal_after_the_last_channel_is_gone",
-                                         "signal_after_stop", "signal_after_the_run",
-                                         "signal_of_a_former_run"),
+                                         "signal_after_stop", "signal_beside_the_stop",
+                                         "signal_after_the_run", "signal_of_a_former_run"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(io_signals, a_deadlock_is_told_again_when_nobody_listens) {

@@ -107,7 +107,7 @@ TEST(bad_input, copies_that_throw) {
 TEST(idle, program_with_1000_parked_goroutines_uses_no_cpu) {
   const child_end ended = scenario("idle_with_1000_parked", {}, 12s);
   EXPECT_TRUE(exited(ended, 0));
-  const std::string cpu_us = find_like(ended.out, "cpu_us=([0-9]+)");
+  const std::string cpu_us = find_like(ended.out, "cpu_us_in_3_s=([0-9]+)");
   ASSERT_FALSE(cpu_us.empty());
   EXPECT_LE(std::stol(cpu_us), (kIsAsan || kIsTsan || kIsEmulated ? 60'000 : 2'000)) << ended.out;
 }

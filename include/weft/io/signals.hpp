@@ -41,7 +41,7 @@ template <std::same_as<int>... Numbers>
 }
 #endif
 
-// No more signals for this channel: what is in it can still be received, then it is closed. Any other channel is left alone.
+// No more signals for this channel: what came before can still be received, then it is closed. Any other channel is left alone.
 WEFT_API void stop_signals(const recv_chan<int>& from);
 
 }  // namespace weft::inline v1::io

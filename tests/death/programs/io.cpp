@@ -47,6 +47,29 @@ SCENARIO(signal_after_stop) {
   });
 }
 
+// Go's TestAtomicStop: one that comes while its channel is stopped is in the channel, or has its usual effect. None is lost.
+SCENARIO(signal_beside_the_stop) {
+  weft::run([] {
+    for (int round = 0; round < 1000; ++round) {
+      const auto c = weft::io::signals(SIGTERM);
+      std::atomic<bool> may_send{false};
+      std::thread sender([&] {
+        while (!may_send) {
+        }
+        REQUIRE(::raise(SIGTERM) == 0);
+      });
+      may_send = true;
+      for (volatile int delay = round % 100 * 20; delay > 0; delay = delay - 1) {
+      }
+      weft::io::stop_signals(c);
+      sender.join();
+      REQUIRE(c.recv() == SIGTERM);  // since we live
+    }
+    send(SIGTERM);
+    weft::sleep_for(5s);
+  });
+}
+
 SCENARIO(signal_after_the_run) {
   weft::recv_chan<int> kept;
   weft::run([&] { kept = weft::io::signals(SIGTERM); });

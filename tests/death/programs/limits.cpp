@@ -2,6 +2,8 @@
 #include <grp.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <new>
 #include <stdexcept>
@@ -230,9 +232,15 @@ SCENARIO(idle_with_1000_parked) {
         return static_cast<long long>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000;
       };
       ::usleep(3'500'000);  // to settle: cold stacks are given back once, after some seconds
-      const long long before = cpu_us();
-      ::usleep(3'000'000);
-      say("cpu_us=%lld", cpu_us() - before);
+      // The median: a virtual machine that is kept from running now and then has some of that time charged to whoever was at it.
+      std::array<long long, 5> used{};
+      for (long long& us : used) {
+        const long long before = cpu_us();
+        ::usleep(600'000);
+        us = cpu_us() - before;
+      }
+      std::ranges::nth_element(used, used.begin() + 2);
+      say("cpu_us_in_3_s=%lld", 5 * used[2]);
       done.set();
     });
     done.wait();
