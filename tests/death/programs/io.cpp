@@ -59,8 +59,7 @@ SCENARIO(signal_beside_the_stop) {
         REQUIRE(::raise(SIGTERM) == 0);
       });
       may_send = true;
-      for (volatile int delay = round % 100 * 20; delay > 0; delay = delay - 1) {
-      }
+      for (int spin = 0; spin < round % 100 * 20; ++spin) asm volatile("");
       weft::io::stop_signals(c);
       sender.join();
       REQUIRE(c.recv() == SIGTERM);  // since we live
