@@ -33,22 +33,22 @@ void leave_if_inside(rt::M* mp) noexcept {
 }
 
 // Inside, with the lock held, which it gives up. The record is in a frame of its own, so that who need not wait has a small one.
-[[gnu::noinline]] passed wait_at(rt::M* mp, core& c, direction to, void* elem) noexcept {
+[[gnu::noinline]] passed wait_at(rt::M* mp, core& c, direction to, void* elem,
+                                 rt::wait_reason why) noexcept {
   waiting mine{.who = mp != nullptr ? mp->curg() : sched::foreign_g(), .elem = elem};
-  const bool is_sender = to == direction::send;
-  (is_sender ? c.senders() : c.receivers()).push(&mine);
-  mp = sched::park_inside(
-      mp, &unlock, &c, is_sender ? rt::wait_reason::chan_send : rt::wait_reason::chan_receive, &c);
+  (to == direction::send ? c.senders() : c.receivers()).push(&mine);
+  mp = sched::park_inside(mp, &unlock, &c, why, &c);
   leave_if_inside(mp);
   return mine.has_passed ? passed::done : passed::closed;
 }
 
-[[gnu::always_inline]] inline passed pass(core& c, direction to, void* elem) noexcept {
+[[gnu::always_inline]] inline passed pass(core& c, direction to, void* elem,
+                                          rt::wait_reason why) noexcept {
   rt::M* const mp = sched::enter();
   rt::G* wake = nullptr;
   c.lock().lock();
   const step s = take_step(c, to, elem, wake);
-  if (s == step::must_wait) return wait_at(mp, c, to, elem);
+  if (s == step::must_wait) return wait_at(mp, c, to, elem, why);
   c.lock().unlock();
   if (wake != nullptr) sched::ready(mp, wake);
   leave_if_inside(mp);
@@ -63,6 +63,11 @@ passed as_tried(step s) noexcept { return s == step::must_wait ? passed::not_yet
 
 }  // namespace
 
+passed select_only(detail::select_slot& s) noexcept {
+  return pass(of(s.chan)->c, s.is_send ? direction::send : direction::receive, s.elem,
+              rt::wait_reason::select);
+}
+
 }  // namespace weft::channels
 
 namespace weft::inline v1::detail {
@@ -72,12 +77,13 @@ using channels::of;
 
 passed send(channel* c, const void* elem) noexcept {
   if (c == nullptr) sched::park_for_ever(rt::wait_reason::nil_chan_send);
-  return channels::pass(of(c)->c, direction::send, const_cast<void*>(elem));
+  return channels::pass(of(c)->c, direction::send, const_cast<void*>(elem),
+                        rt::wait_reason::chan_send);
 }
 
 passed recv(channel* c, void* elem) noexcept {
   if (c == nullptr) sched::park_for_ever(rt::wait_reason::nil_chan_receive);
-  return channels::pass(of(c)->c, direction::receive, elem);
+  return channels::pass(of(c)->c, direction::receive, elem, rt::wait_reason::chan_receive);
 }
 
 passed try_send(channel* c, const void* elem) noexcept {

@@ -11,6 +11,7 @@
 #include "sched/park.hpp"
 
 #include <weft/detail/channel.hpp>
+#include <weft/detail/select_slot.hpp>
 
 namespace weft::channels {
 
@@ -73,6 +74,9 @@ class impl final : public detail::channel {
   void (*let_go_)(void*) noexcept = nullptr;
   bool is_orphan_ = false;  // under the lock
 };
+
+// The one case of a select that can ever pass: a send or a receive that says "select" while it waits.
+detail::passed select_only(detail::select_slot& s) noexcept;
 
 inline impl* of(detail::channel* c) noexcept { return static_cast<impl*>(c); }
 inline const impl* of(const detail::channel* c) noexcept { return static_cast<const impl*>(c); }

@@ -137,7 +137,10 @@ selected select_until(select_slot* slots, std::size_t n, std::int64_t deadline_n
   }
   if (deadline_ns == kLastNs) {
     if (select_slot* const s = channels::only_one(slots, n)) {
-      const passed p = s->is_send ? send(s->chan, s->elem) : recv(s->chan, s->elem);
+      // A select of one case is that operation, as in Go; one whose other cases can never pass is still a select.
+      const passed p = n != 1       ? channels::select_only(*s)
+                       : s->is_send ? send(s->chan, s->elem)
+                                    : recv(s->chan, s->elem);
       return {static_cast<std::size_t>(s - slots), p};
     }
   } else if (deadline_ns <= os::now_ns()) {

@@ -32,8 +32,9 @@ TEST(deadlock, says_who_waits_at_which_kind_of_channel) {
   for (const char* line :
        {"\"receives\" \\[chan receive\\]:$", "\"sends\" \\[chan send\\]:$",
         "\"receives nothing\" \\[chan receive \\(nil chan\\)\\]:$",
-        "\"sends nowhere\" \\[chan send \\(nil chan\\)\\]:$", "\"chooses\" \\[chan receive\\]:$",
-        "\"chooses two\" \\[select\\]:$", "\"has no choice\" \\[select \\(no cases\\)\\]:$"}) {
+        "\"sends nowhere\" \\[chan send \\(nil chan\\)\\]:$", "\"chooses\" \\[select\\]:$",
+        "\"has one choice\" \\[chan receive\\]:$", "\"chooses two\" \\[select\\]:$",
+        "\"has no choice\" \\[select \\(no cases\\)\\]:$"}) {
     EXPECT_TRUE(said_like(ended.err, line)) << line << " in\n" << ended.err;
   }
 }

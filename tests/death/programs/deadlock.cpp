@@ -309,6 +309,7 @@ SCENARIO(deadlock_at_channels) {
     weft::go({.name = "sends nowhere"}, [] { weft::chan<int>().send(1); });
     weft::go({.name = "chooses"},
              [c, d] { weft::select(weft::on_recv(c), weft::on_recv(weft::chan<int>())); });
+    weft::go({.name = "has one choice"}, [c] { weft::select(weft::on_recv(c)); });
     weft::go({.name = "chooses two"}, [c] {
       const auto e = weft::make_chan<int>();
       weft::select(weft::on_recv(c), weft::on_send(e, 1));
