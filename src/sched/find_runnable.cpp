@@ -30,12 +30,9 @@ G* take_due_global(P* pp) noexcept {
   return is_due ? take_global(pp, 1) : nullptr;
 }
 
-// Spinning is worth a CPU only while there are not many who do: at most half as many as there are busy Ps.
 bool may_spin(M* mp) noexcept {
-  if (mp->is_spinning.load(std::memory_order_relaxed)) return true;  // our own
-  const std::uint32_t nbusy =
-      sched.nprocs.load(std::memory_order_relaxed) - sched.npidle.load(std::memory_order_seq_cst);
-  return 2 * sched.nspinning.load(std::memory_order_seq_cst) < nbusy;
+  return mp->is_spinning.load(std::memory_order_relaxed) ||  // our own
+         sched.may_begin_spinning(sched.nprocs.load(std::memory_order_relaxed));
 }
 
 G* take_from_others(M* mp) noexcept {
@@ -51,8 +48,7 @@ bool drop_p(M* mp, G*& found) noexcept {
   // relaxed: changes under L. Then the P is given to the stopper instead.
   if (sched.is_stopping.load(std::memory_order_relaxed)) return false;
   if ((found = take_global_locked(pp, rt::run_queue::kCapacity / 2)) != nullptr) return false;
-  if (!mp->is_spinning.load(std::memory_order_relaxed) &&
-      sched.needs_spinning.load(std::memory_order_seq_cst)) {
+  if (!mp->is_spinning.load(std::memory_order_relaxed) && sched.must_spin_first()) {
     begin_spinning(
         mp);  // somebody has work and found no idle P for it: this one must look once more
     return false;
@@ -129,8 +125,10 @@ G* find_runnable(M* mp) noexcept {
       if (gp == nullptr) continue;
       return found(mp, gp);
     }
-    end_spinning(mp);
-    if (anything_queued() && regain_p(mp)) continue;  // [idle.no_lost_wake]
+    // [idle.no_lost_wake]
+    if (sched.look_once_more([&] { end_spinning(mp); }, &anything_queued,
+                             [&] { return regain_p(mp); }))
+      continue;
     if (!stop_m(mp)) return nullptr;
   }
 }

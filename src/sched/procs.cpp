@@ -37,8 +37,7 @@ void put_idle_locked(P* pp) noexcept {
   pp->m.store(nullptr, std::memory_order_relaxed);  // both are read by others as a hint, or under L
   pp->status.store(p_status::idle, std::memory_order_relaxed);
   sched.pidle.push_front(pp);
-  // seq_cst: an idler's half of [idle.no_lost_wake]
-  sched.npidle.store(static_cast<std::uint32_t>(sched.pidle.size()), std::memory_order_seq_cst);
+  sched.publish_idle(sched.pidle.size());  // an idler's half of [idle.no_lost_wake]
 }
 
 P* take_idle_locked(P* wish) noexcept {
@@ -46,16 +45,14 @@ P* take_idle_locked(P* wish) noexcept {
   P* const pp = wish != nullptr && sched.pidle.contains(wish) ? wish : sched.pidle.front();
   if (pp == nullptr) return nullptr;
   sched.pidle.remove(pp);
-  sched.npidle.store(static_cast<std::uint32_t>(sched.pidle.size()), std::memory_order_seq_cst);
+  sched.publish_idle(sched.pidle.size());
   rouse_sysmon(kSysmonNapNs);  // somebody will run again
   return pp;
 }
 
 P* take_idle_spinning_locked() noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  P* const pp = take_idle_locked();
-  if (pp == nullptr) sched.needs_spinning.store(true, std::memory_order_seq_cst);
-  return pp;
+  return sched.take_p_to_spin([] { return take_idle_locked(); });
 }
 
 void attach_locked(P* pp, M* mp) noexcept {
@@ -164,7 +161,7 @@ void hand_off(P* pp) noexcept {
       woken = start_locked(pp, false);
     } else {
       put_idle_locked(pp);
-      is_wanted = sched.needs_spinning.load(std::memory_order_seq_cst);
+      is_wanted = sched.must_spin_first();
     }
   }
   wake_m(woken);
@@ -173,47 +170,34 @@ void hand_off(P* pp) noexcept {
 }
 
 bool anything_queued() noexcept {
-  if (sched.nrunq.load(std::memory_order_seq_cst) != 0) return true;
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_seq_cst);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (!p_at(i)->queue.is_empty()) return true;
-  }
-  return false;
+  return sched.is_anything_queued(sched.nprocs.load(std::memory_order_seq_cst),
+                                  [](std::uint32_t i) { return p_at(i)->queue.is_empty(); });
 }
 
 void begin_spinning(M* mp) noexcept {
   mp->is_spinning.store(true, std::memory_order_relaxed);  // our own
-  sched.nspinning.fetch_add(1, std::memory_order_seq_cst);
-  sched.needs_spinning.store(false, std::memory_order_seq_cst);
+  sched.begin_spinning();
 }
 
 bool end_spinning(M* mp) noexcept {
   if (!mp->is_spinning.load(std::memory_order_relaxed)) return false;  // our own
   mp->is_spinning.store(false, std::memory_order_relaxed);
-  // seq_cst: the idler's half of [idle.no_lost_wake]; what was queued before is seen by the look that follows
-  [[maybe_unused]] const auto before = sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
+  // The idler's half of [idle.no_lost_wake]: what was queued before is seen by the look that follows.
+  [[maybe_unused]] const auto before = sched.stop_spinning();
   WEFT_CHECK(before > 0, "more threads stopped spinning than began");
   return true;
 }
 
 M* wake_one_locked() noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  std::uint32_t none = 0;
-  if (!sched.nspinning.compare_exchange_strong(none, 1, std::memory_order_seq_cst)) return nullptr;
-  P* const pp = take_idle_spinning_locked();
-  if (pp == nullptr) {
-    sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
-    return nullptr;
-  }
+  P* const pp = sched.begin_first_spinner([] { return take_idle_locked(); });
+  if (pp == nullptr) return nullptr;
   sched.nwakeups.fetch_add(1, std::memory_order_relaxed);  // only counted
   return start_locked(pp, true);
 }
 
 void wake_one() noexcept {
-  // seq_cst loads: the submitter's half of [idle.no_lost_wake]
-  if (sched.npidle.load(std::memory_order_seq_cst) == 0 ||
-      sched.nspinning.load(std::memory_order_seq_cst) != 0)
-    return;
+  if (sched.may_skip_wake()) return;  // the submitter's half of [idle.no_lost_wake]
   M* woken = nullptr;
   {
     locked l;  // also against the end of a runtime: what is raised here is seen there

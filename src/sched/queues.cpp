@@ -23,8 +23,7 @@ constexpr std::uint32_t kSparingly = 16;
 void publish_size_locked() noexcept {
   const std::size_t n = sched.runq.size() + sched.urgent.size() + sched.stopped.size();
   sched.nurgent.store(static_cast<std::uint32_t>(sched.urgent.size()), std::memory_order_relaxed);
-  // seq_cst: a submitter's or an idler's half of [idle.no_lost_wake]
-  sched.nrunq.store(static_cast<std::uint32_t>(n), std::memory_order_seq_cst);
+  sched.publish_global(n);  // a submitter's or an idler's half of [idle.no_lost_wake]
 }
 
 bool is_stopped_next_locked() noexcept {

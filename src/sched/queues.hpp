@@ -46,7 +46,7 @@ void submit_woken(G* gp) noexcept;
 G* take_global_locked(P* pp, std::uint32_t max) noexcept;
 G* take_global(P* pp, std::uint32_t max) noexcept;
 
-inline bool has_global() noexcept { return sched.nrunq.load(std::memory_order_seq_cst) != 0; }
+inline bool has_global() noexcept { return sched.has_global(); }
 
 // Everything pp has, to the global queue: it is beyond max_procs.
 void drain_locked(P* pp) noexcept;

@@ -13,6 +13,7 @@
 #include "os/note.hpp"
 #include "os/thread.hpp"
 #include "rt/g.hpp"
+#include "rt/idle_protocol.hpp"
 #include "rt/m.hpp"
 #include "rt/p.hpp"
 
@@ -55,7 +56,8 @@ struct settings {
   std::atomic<std::uint8_t> stack_bits{0};
 };
 
-struct Sched {
+// npidle, nspinning, needs_spinning and nrunq are those of the protocol.
+struct Sched : rt::idle_protocol {
   os::lock<os::lock_rank::scheduler> lock;  // L
   std::atomic<phase> now{phase::stopped};
   std::atomic<std::uint32_t> epoch{1};  // counts runtimes; Gs and Ms carry the one they belong to
@@ -68,7 +70,6 @@ struct Sched {
   rt::g_queue runq;                       // L
   rt::g_queue urgent;                     // L: woken from outside while no P was idle
   rt::g_queue stopped;                    // L: stopped in the signal handler, each tied to its M
-  std::atomic<std::uint32_t> nrunq{0};    // all three together; written under L
   std::atomic<std::uint32_t> nurgent{0};  // written under L
   std::uint32_t nserved = 0;              // L: to serve them in turn
   bool was_cap_said = false;              // L: that too many are stopped
@@ -79,7 +80,6 @@ struct Sched {
   std::atomic<std::uint32_t> nprocs{0};           // in use; changed with the world stopped
   base::linked_list<P, &P::idle_link> pidle;      // L
   base::linked_list<P, &P::idle_link> pstarting;  // L: have work, wait for a new thread
-  std::atomic<std::uint32_t> npidle{0};           // written under L
   bool is_max_procs_fixed = false;  // L: set explicitly, so the machine's limit is not followed
 
   // --- threads ---
@@ -91,11 +91,8 @@ struct Sched {
   std::atomic<std::uint32_t> nthreads{0};     // the same, for stats(); written under L
   std::uint32_t nm_starting = 0;              // L: being made
   std::uint64_t next_mid = 1;                 // L
-  std::atomic<std::uint32_t> nspinning{0};
-  std::atomic<bool> needs_spinning{
-      false};              // a wake-up found no idle P; whoever is about to drop one must spin
-  os::signal_mask mask{};  // of the program's own threads
-  arch::fp_control fp{};   // of the program when the runtime began
+  os::signal_mask mask{};                     // of the program's own threads
+  arch::fp_control fp{};                      // of the program when the runtime began
 
   base::linked_list<M, &M::lost_link> lost_awake;   // L
   base::linked_list<M, &M::lost_link> lost_asleep;  // L: as it seemed at the last look

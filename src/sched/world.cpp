@@ -36,8 +36,7 @@ void announce() noexcept {
   sched.is_stopping.store(true, std::memory_order_seq_cst);
   while (P* const pp = take_idle_locked()) count_stopped_locked(pp);
   while (P* const pp = sched.pstarting.pop_front()) {
-    if (std::exchange(pp->wakes_spinning, false))
-      sched.nspinning.fetch_sub(1, std::memory_order_seq_cst);
+    if (std::exchange(pp->wakes_spinning, false)) sched.stop_spinning();
     count_stopped_locked(pp);
   }
 }
