@@ -6,6 +6,7 @@
 
 #include "os/signal.hpp"
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
 #include "sched/find_runnable.hpp"
@@ -125,6 +126,7 @@ void begin_thread(M* mp) noexcept {
   os::use_alternate_stack(mp->alternate_stack);
   mp->needs_fence = sched.needs_fence.load(std::memory_order_relaxed);  // fixed at start
   mp->detach.enter(false);  // nobody requests from an M that has never had a P
+  if (is_chaos(kChaosYields)) mp->detach.remind_for_good();
   set_current_m(mp);
 }
 

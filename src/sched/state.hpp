@@ -63,6 +63,10 @@ struct Sched {
   std::atomic<bool> needs_fence{
       false};  // no membarrier: entering the runtime needs a fence of its own
   std::atomic<bool> is_migrating{false};  // WEFT_DEBUG=migrate=1
+  // --- chaos.hpp; all fixed before the threads exist ---
+  std::atomic<std::uint32_t> chaos{0};     // kChaos...
+  std::atomic<bool> is_chaotic{false};     // whoever becomes runnable goes a slower way
+  std::atomic<bool> is_direct_off{false};  // every switch leads through g0
 
   // --- the global run queues (queues.cpp says in which order they are served) ---
   rt::g_queue runq;                       // L

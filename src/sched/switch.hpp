@@ -10,6 +10,7 @@
 
 #include "arch/context.hpp"
 #include "arch/sanitizer.hpp"
+#include "sched/chaos.hpp"
 #include "sched/current.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -102,6 +103,7 @@ void resume_specially(M* mp, G* gp) noexcept;
   arch::start_switch(mp->fiber, to->cold().fiber, false);
   arch::switch_context(&mp->g0, &to->context);
   arch::finish_switch(mp->fiber);
+  dawdle(window::off_stack);
   commit_departure(mp);  // the same M: g0 never leaves its thread
 }
 

@@ -13,6 +13,7 @@
 #include "os/vm.hpp"
 #include "rt/g_slab.hpp"
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
 #include "sched/entry.hpp"
@@ -65,7 +66,9 @@ void detach_round() noexcept {
     if (v != nullptr && v->detach.request(kWorldRequest)) asked[nasked++] = v;
   }
   if (nasked == 0) return;
+  dawdle(window::asked);
   os::heavy_barrier();
+  dawdle(window::settling);
   for (std::uint32_t i = 0; i < nasked; ++i) {
     P* const pp = asked[i]->proc();  // read while the request stands
     if (asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; }))
@@ -99,9 +102,11 @@ void count_stopped_locked(P* pp) noexcept {
 
 void stop_world() noexcept {
   announce();
+  dawdle(window::stopping);
   std::int64_t wait_ns = kFirstWaitNs;
   while (!all_in()) {
     detach_round();
+    dawdle(window::stopping);
     if (all_in()) break;
     sched.world_note.sleep(os::now_ns() + wait_ns);
     wait_ns = std::min(2 * wait_ns, kLongestWaitNs);
@@ -126,6 +131,7 @@ void start_world() noexcept {
       }
     }
   }
+  dawdle(window::starting);
   while (M* const mp = woken) {
     woken = mp->wake_next;  // before it runs
     wake_m(mp);
