@@ -45,6 +45,7 @@ bool is_there_another() noexcept {
 void pass_on(M* mp, G* gp) noexcept {
   P* const pp = release_p(mp);
   mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own; it is not given back
+  WEFT_CHECK(pp->picked == nullptr, "two goroutines are to run first");
   pp->picked = gp;
   M* woken = nullptr;
   {

@@ -123,6 +123,8 @@ void start_world() noexcept {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out_locked(lender, pp)) {
+        // The lender computes, and nobody else can see what is in its hands: whoever was picked is found in the queue.
+        if (G* const gp = std::exchange(pp->picked, nullptr)) put_global_locked(gp);
         attach_locked(pp, lender);
       } else if (pp->picked != nullptr || !pp->queue.is_empty()) {
         if (M* const mp = start_locked(pp, false)) mp->wake_next = std::exchange(woken, mp);
