@@ -62,14 +62,8 @@ TEST(chaos, the_row_of_numbers_is_that_of_the_seed) {
 TEST(chaos, the_strategy_says_who_runs_next) {
   last_first by;
   run_planned({.switches = kChaosOrder, .by = &by}, 1, [] {
-    std::vector<int> expected;
-    for (int i = 9; i >= 0; --i) expected.push_back(i);
-    // The one that was started last stands at the front, and the front is not the end of the row that is chosen from.
-    std::vector<int> order = order_of_ten();
-    EXPECT_EQ(order.size(), 10u);
-    EXPECT_TRUE(std::is_sorted(order.rbegin(), order.rend() - 1)) << testing::PrintToString(order);
-    std::sort(order.rbegin(), order.rend());
-    EXPECT_EQ(order, expected) << "each once";
+    // The one that was started last stood at the front, and so comes first in the row whose end is chosen.
+    EXPECT_EQ(order_of_ten(), (std::vector<int>{8, 7, 6, 5, 4, 3, 2, 1, 0, 9}));
   });
   EXPECT_GE(by.nchoices, 10);
   EXPECT_EQ(by.nedges, 0) << "nobody asked for yields";
@@ -123,7 +117,7 @@ int count_turns() {
 TEST(chaos, with_yields_a_way_out_of_the_runtime_is_a_turn) {
   run_planned({.switches = kChaosYields, .seed = 5}, 1, [] { EXPECT_GT(count_turns(), 20); });
   last_first always(true);
-  run_planned({.switches = kChaosYields, .by = &always}, 1, [] { EXPECT_EQ(count_turns(), 300); });
+  run_planned({.switches = kChaosYields, .by = &always}, 1, [] { EXPECT_GT(count_turns(), 250); });
   last_first never(false);
   run_planned({.switches = kChaosYields, .by = &never}, 1, [] { EXPECT_LT(count_turns(), 10); });
   EXPECT_GT(never.nedges, 300);
@@ -146,6 +140,7 @@ void do_all_sorts() {
   for (int i = 0; i < 20; ++i) {
     all.go([c, i] { c.send(i); });
     all.go([c] { c.recv(); });
+    all.go([] { weft::make_chan<int>().recv_for(100us); });
     all.go([i] { weft::sleep_for(std::chrono::microseconds(100 * i)); });
   }
   all.go([] { weft::blocking([] { std::this_thread::sleep_for(30ms); }); });

@@ -73,6 +73,8 @@ G* wait_for_locked(M* mp) noexcept {
   return sleep_until_given_p(mp) ? mp->lockedg : nullptr;
 }
 
+// IsChaotic: sched.is_chaotic, asked once.
+template <bool IsChaotic>
 G* next_goroutine(M* mp) noexcept {
   if (mp->lockedg != nullptr) return wait_for_locked(mp);
   for (;;) {
@@ -80,7 +82,8 @@ G* next_goroutine(M* mp) noexcept {
     if (gp == nullptr) return nullptr;
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
-    } else if (sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
+    } else if (IsChaotic &&
+               sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
                gp->stack != nullptr && gp->cold().last_m == mp && is_there_another()) {
       pass_on(mp, gp);
     } else {
@@ -90,6 +93,7 @@ G* next_goroutine(M* mp) noexcept {
   }
 }
 
+template <bool IsChaotic>
 void execute(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   bind_stack(pp, gp);
@@ -99,16 +103,25 @@ void execute(M* mp, G* gp) noexcept {
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
   if (rt::kPreempts && gp->has_habit()) mp->detach.remind();  // it leaves its P on the way out
-  switch_from_g0(mp, gp);
+  switch_from_g0<IsChaotic>(mp, gp);
+}
+
+template <bool IsChaotic>
+void execute_all(M* mp) noexcept {
+  while (G* const gp = next_goroutine<IsChaotic>(mp)) {
+    execute<IsChaotic>(mp, gp);
+    if (mp->is_leaving) break;
+  }
 }
 
 }  // namespace
 
 void schedule(M* mp) noexcept {
   if (mp->proc() == nullptr && mp->lockedg == nullptr && !stop_m(mp)) return;
-  while (G* const gp = next_goroutine(mp)) {
-    execute(mp, gp);
-    if (mp->is_leaving) break;
+  if (sched.is_chaotic.load(std::memory_order_relaxed)) {  // fixed before we were made
+    execute_all<true>(mp);
+  } else {
+    execute_all<false>(mp);
   }
   if (mp->proc() != nullptr) part_with_p(mp);
   settle_watch(mp);
