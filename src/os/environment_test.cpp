@@ -41,7 +41,8 @@ std::string complaint(std::string_view value) {
 TEST(weft_debug, sets_every_key) {
   const debug_settings s = debug(
       "migrate=1,guard=mprotect,stacksize=256K,maxthreads=50,updatemaxprocs=0,scavenge=0,deadlock="
-      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2,poller=uring,chaos=delay");
+      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2,poller=uring,chaos=delay,"
+      "conserve=1");
   EXPECT_TRUE(said.empty());
   EXPECT_TRUE(s.migrate);
   EXPECT_EQ(s.guard, guard_choice::mprotect);
@@ -56,6 +57,7 @@ TEST(weft_debug, sets_every_key) {
   EXPECT_EQ(s.preempt_signal, SIGUSR2);
   EXPECT_EQ(s.poller, poller_choice::uring);
   EXPECT_EQ(s.chaos, kChaosDelays);
+  EXPECT_TRUE(s.conserve);
 }
 
 TEST(weft_debug, chaos_is_any_of_its_words) {

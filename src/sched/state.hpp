@@ -158,6 +158,7 @@ struct Sched {
   std::atomic<std::uint64_t> nunanswered{0};   // not handled within 5 ms
   std::atomic<std::uint64_t> ninterrupted{0};  // system calls of the program that ended with EINTR
   std::atomic<std::uint64_t> nthreads_created{0};
+  std::atomic<std::uint64_t> nunconserved{0};  // wake-ups that were lost (conserve.hpp)
 };
 
 // Trivially destroyed: threads may still run when static destructors do.
