@@ -12,6 +12,9 @@ set(WEFT_TEST_TIMEOUT 60 CACHE STRING "Seconds after which ctest ends a test")
 # For tests that start programs themselves: what to put before the program's name, empty on the machine itself.
 list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " WEFT_TEST_EMULATOR)
 
+# In every test a lost wake-up is fatal. Added to what the caller's WEFT_DEBUG says.
+set(WEFT_TEST_ENVIRONMENT "WEFT_DEBUG=string_append:,conserve=1")
+
 # With g++'s sanitizers a test takes three times as long to compile at -O1 as at -O0, and the library is what is to be tested.
 set(WEFT_TEST_FLAGS "" CACHE STRING "Compiler flags for tests, after all others")
 
@@ -81,7 +84,8 @@ endfunction()
 # list of cases: they depend on the case's name, and gtest_discover_tests() cannot pass more than one.
 function(weft_discover target labels)
   include(GoogleTest)
-  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES ${ARGN})
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES ENVIRONMENT_MODIFICATION "${WEFT_TEST_ENVIRONMENT}" ${ARGN})
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
   file(CONFIGURE OUTPUT "${script}" @ONLY CONTENT [[
 foreach(test IN LISTS @target@_TESTS)

@@ -61,7 +61,9 @@ struct runtime_stats {
   std::uint64_t signals_unanswered = 0;  // of these, not handled within 5 ms
   std::uint64_t interrupted_calls = 0;   // system calls of the program that one of them cut short
   std::uint64_t threads_created = 0;
-  std::size_t stacks = 0;        // stacks that exist, in use or kept for reuse
+  std::uint64_t unconserved =
+      0;                   // times a processor rested beside queued work: a bug in weft, made good
+  std::size_t stacks = 0;  // stacks that exist, in use or kept for reuse
   const char* stack_guard = "";  // "madvise" or "mprotect"
   const char* poller = "";       // "epoll" or "uring"
 };

@@ -44,6 +44,19 @@ class forward_queue {
     return element;
   }
 
+  // Takes the one that `index` others stand before, or null: so many links are followed.
+  T* take_at(std::size_t index) noexcept {
+    if (index == 0) return pop_front();
+    if (index >= size_) return nullptr;
+    T* before = head_;
+    while (--index > 0) before = before->*Next;
+    T* const element = before->*Next;
+    before->*Next = std::exchange(element->*Next, nullptr);
+    if (tail_ == element) tail_ = before;
+    --size_;
+    return element;
+  }
+
   // Appends all of `other`, which is empty afterwards.
   void splice_back(forward_queue& other) noexcept {
     if (other.empty()) return;

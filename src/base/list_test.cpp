@@ -50,6 +50,26 @@ TEST(forward_queue, gives_back_in_order_and_is_empty_then) {
   for (const node& n : nodes) EXPECT_EQ(n.next, nullptr);
 }
 
+TEST(forward_queue, take_at_takes_the_one_so_many_stand_before_and_the_end_stays_right) {
+  auto nodes = make_nodes();
+  queue q;
+  EXPECT_EQ(q.take_at(0), nullptr);
+  for (node& n : nodes) q.push_back(&n);
+  EXPECT_EQ(q.take_at(5), nullptr);
+  EXPECT_EQ(q.take_at(4), &nodes[4]);
+  EXPECT_EQ(q.take_at(1), &nodes[1]);
+  EXPECT_EQ(nodes[1].next, nullptr);
+  EXPECT_EQ(q.size(), 3u);
+  q.push_back(&nodes[1]);
+  EXPECT_EQ(q.take_at(0), &nodes[0]);
+  EXPECT_EQ(drain(q), (std::vector<int>{2, 3, 1}));
+  q.push_back(&nodes[0]);
+  EXPECT_EQ(q.take_at(0), &nodes[0]);
+  EXPECT_TRUE(q.empty());
+  q.push_back(&nodes[1]);
+  EXPECT_EQ(drain(q), (std::vector<int>{1}));
+}
+
 TEST(forward_queue, push_front_comes_out_first_also_into_an_empty_one) {
   auto nodes = make_nodes();
   queue q;

@@ -9,10 +9,13 @@ namespace weft::base {
 // seed is a good seed.
 class rng {
  public:
+  // From one number to the next: rng(seed + i * kStep).next() is the number after the i-th that rng(seed) gives.
+  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
+
   constexpr explicit rng(std::uint64_t seed = 1) noexcept : state_(seed) {}
 
   constexpr std::uint64_t next() noexcept {
-    state_ += 0x9E3779B97F4A7C15u;
+    state_ += kStep;
     std::uint64_t z = state_;
     z = (z ^ (z >> 32)) * 0xD6E8FEB86659FD93u;
     z = (z ^ (z >> 29)) * 0xA0761D6478BD642Fu;

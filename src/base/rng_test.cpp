@@ -23,6 +23,11 @@ TEST(rng, the_same_seed_gives_the_same_numbers_and_another_gives_others) {
   EXPECT_EQ(equal, 0);
 }
 
+TEST(rng, the_row_of_one_seed_can_be_had_number_by_number) {
+  rng row(77);
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(rng(77 + i * rng::kStep).next(), row.next());
+}
+
 TEST(rng, does_not_repeat_soon_also_from_a_seed_of_zero) {
   rng r(0);
   std::set<std::uint64_t> seen;

@@ -109,6 +109,38 @@ const char* set_preempt_signal(std::string_view value, debug_settings& settings)
   return kAccepted;
 }
 
+// One or more of its words, with + between them. Migration has a switch of its own, and is not switched off here.
+const char* set_chaos(std::string_view value, debug_settings& settings) noexcept {
+  constexpr struct {
+    std::string_view name;
+    std::uint32_t bits;
+    bool migrates;
+  } kWords[] = {
+      {"0", 0, false},
+      {"yield", kChaosYields, false},
+      {"order", kChaosOrder, false},
+      {"delay", kChaosDelays, false},
+      {"migrate", 0, true},
+      {"all", kChaosYields | kChaosOrder | kChaosDelays, true},
+  };
+  std::uint32_t bits = 0;
+  bool migrates = settings.migrate;
+  do {
+    const std::string_view word = take_field(value, '+');
+    bool is_known = false;
+    for (const auto& each : kWords) {
+      if (each.name != word) continue;
+      is_known = true;
+      bits |= each.bits;
+      migrates |= each.migrates;
+    }
+    if (!is_known) return "0, all, or some of yield, order, delay and migrate with + between them";
+  } while (value.data() != nullptr);
+  settings.chaos = bits;
+  settings.migrate = migrates;
+  return kAccepted;
+}
+
 struct debug_key {
   std::string_view name;
   std::string_view values;
@@ -119,6 +151,9 @@ struct debug_key {
 constexpr debug_key kKeys[] = {
     {"asyncpreemptoff", "0|1", "stop no goroutine by a signal (0)",
      set_switch<&debug_settings::async_preempt_off>},
+    {"chaos", "WORD+WORD", "be unkind: yield, order, delay, migrate, or all (0)", set_chaos},
+    {"conserve", "0|1", "report and exit when a processor rests beside queued work (0)",
+     set_switch<&debug_settings::conserve>},
     {"deadlock", "0|1", "report and exit when all goroutines are asleep (1)",
      set_switch<&debug_settings::deadlock>},
     {"guard", "auto|madvise|mprotect", "how stack guards are made (auto)", set_guard},

@@ -19,13 +19,20 @@ namespace weft::os {
 enum class guard_choice : std::uint8_t { automatic, madvise, mprotect };
 enum class poller_choice : std::uint8_t { automatic, epoll, uring };
 
+// Bits of debug_settings::chaos: what they do stands in sched/chaos.hpp.
+inline constexpr std::uint32_t kChaosYields = 1;
+inline constexpr std::uint32_t kChaosOrder = 2;
+inline constexpr std::uint32_t kChaosDelays = 4;
+
 struct debug_settings {
   bool migrate = false;            // every goroutine resumes on another thread than it stopped on
   bool update_max_procs = true;    // follow the CPU limit while running
   bool scavenge = true;            // give unused stacks back to the system
   bool deadlock = true;            // report when all goroutines are asleep
+  bool conserve = false;           // a wake-up that was lost is fatal
   bool membarrier = true;          // use membarrier(2) where the kernel has it
   bool async_preempt_off = false;  // no goroutine is stopped by a signal
+  std::uint32_t chaos = 0;         // kChaos...: the scheduler is unkind
   guard_choice guard = guard_choice::automatic;
   poller_choice poller = poller_choice::automatic;  // automatic: what the program says, or epoll
   std::size_t stack_size = 0;                       // bytes; 0: what the program says

@@ -41,7 +41,8 @@ std::string complaint(std::string_view value) {
 TEST(weft_debug, sets_every_key) {
   const debug_settings s = debug(
       "migrate=1,guard=mprotect,stacksize=256K,maxthreads=50,updatemaxprocs=0,scavenge=0,deadlock="
-      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2,poller=uring");
+      "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2,poller=uring,chaos=delay,"
+      "conserve=1");
   EXPECT_TRUE(said.empty());
   EXPECT_TRUE(s.migrate);
   EXPECT_EQ(s.guard, guard_choice::mprotect);
@@ -55,6 +56,29 @@ TEST(weft_debug, sets_every_key) {
   EXPECT_TRUE(s.async_preempt_off);
   EXPECT_EQ(s.preempt_signal, SIGUSR2);
   EXPECT_EQ(s.poller, poller_choice::uring);
+  EXPECT_EQ(s.chaos, kChaosDelays);
+  EXPECT_TRUE(s.conserve);
+}
+
+TEST(weft_debug, chaos_is_any_of_its_words) {
+  EXPECT_EQ(debug("").chaos, 0U);
+  EXPECT_FALSE(debug("chaos=yield").migrate);
+  EXPECT_EQ(debug("chaos=yield").chaos, kChaosYields);
+  EXPECT_EQ(debug("chaos=order+yield").chaos, kChaosOrder | kChaosYields);
+  EXPECT_EQ(debug("chaos=migrate").chaos, 0U);
+  EXPECT_TRUE(debug("chaos=migrate").migrate);
+  EXPECT_EQ(debug("chaos=all").chaos, kChaosYields | kChaosOrder | kChaosDelays);
+  EXPECT_TRUE(debug("chaos=all").migrate);
+  EXPECT_EQ(debug("chaos=all,chaos=delay").chaos, kChaosDelays);
+  EXPECT_EQ(debug("chaos=all,chaos=0").chaos, 0U);
+  EXPECT_TRUE(debug("migrate=1,chaos=0").migrate) << "a switch of its own";
+  for (const std::string_view bad :
+       {"chaos", "chaos=", "chaos=1", "chaos=yield+", "chaos=yield+x"}) {
+    EXPECT_EQ(complaint(bad),
+              "weft: WEFT_DEBUG: " + std::string(bad) +
+                  " is not 0, all, or some of yield, order, delay and migrate with + between them;"
+                  " ignored\n");
+  }
 }
 
 TEST(weft_debug, the_poller_is_the_programs_choice_unless_named) {

@@ -19,7 +19,7 @@
 // visible, r reads inside != 0 and gives up.  [detach.exclusive]
 // The ids make REQ(r) unrepeatable by others, so no CAS succeeds on a request that was settled and made anew (ABA).
 //
-// Who clears what: REQ its requester or M, always by CAS; LOST only attach(); attention only M.
+// Who clears what: REQ its requester or M, always by CAS; LOST only attach(); attention only M, but for what was asked for good.
 //
 // Edges
 //   [detach.leave]   leave: inside = 0 release  ->  request_settle: load inside acquire (M's writes to the P)
@@ -140,13 +140,23 @@ class basic_detach_word {
   }  // [detach.attention]
   // M asks itself to take the slow way out.
   void remind() noexcept { attention_.fetch_or(kReminded, std::memory_order_relaxed); }
+  // The same each time, from now on. M itself, or before it runs.
+  void remind_for_good() noexcept { attention_.fetch_or(kForGood, std::memory_order_relaxed); }
+  // M: somebody asked, or it was reminded, but for what is for good.
+  bool has_news() const noexcept {
+    return (attention_.load(std::memory_order_relaxed) & ~kForGood) != 0;
+  }  // as leave()
   bool wants_attention() const noexcept {
     return (attention_.load(std::memory_order_relaxed) & kAsked) != 0;
   }  // a hint
   // True: somebody asked.
   bool take_attention() noexcept {
-    if (attention_.load(std::memory_order_relaxed) == 0) return false;         // a hint
-    return (attention_.exchange(0, std::memory_order_acquire) & kAsked) != 0;  // [detach.attention]
+    if (attention_.load(std::memory_order_relaxed) == 0) return false;  // a hint
+    const std::uint32_t was =
+        attention_.exchange(0, std::memory_order_acquire);  // [detach.attention]
+    if ((was & kForGood) != 0) [[unlikely]]
+      remind_for_good();
+    return (was & kAsked) != 0;
   }
 
  private:
@@ -157,6 +167,7 @@ class basic_detach_word {
 
   static constexpr std::uint32_t kAsked = 1;
   static constexpr std::uint32_t kReminded = 2;
+  static constexpr std::uint32_t kForGood = 4;
 
   typename A::template atomic<std::uint32_t> inside_{0};
   typename A::template atomic<std::uint32_t> word_{kOwn};

@@ -110,6 +110,27 @@ bool has_store_buffering() {
   return is_found;
 }
 
+TEST(detach_word, what_is_asked_for_good_is_said_each_time_and_is_no_news) {
+  word w;
+  w.enter(false);
+  w.remind_for_good();
+  EXPECT_FALSE(w.has_news());
+  EXPECT_TRUE(w.leave());
+  w.enter(false);
+  EXPECT_FALSE(w.take_attention());
+  EXPECT_TRUE(w.leave());
+  w.ask_attention();
+  EXPECT_TRUE(w.has_news());
+  EXPECT_TRUE(w.wants_attention());
+  EXPECT_TRUE(w.take_attention());
+  EXPECT_FALSE(w.has_news());
+  EXPECT_TRUE(w.leave());
+  w.remind();
+  EXPECT_TRUE(w.has_news());
+  EXPECT_FALSE(w.take_attention());
+  EXPECT_FALSE(w.has_news());
+}
+
 // [detach.exclusive]: a plain variable stands for the P; whoever has it writes it. ThreadSanitizer sees a second holder, and so
 // does the count.
 void contend(bool fence) {

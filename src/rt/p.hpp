@@ -67,6 +67,7 @@ struct alignas(64) P {
     std::uint32_t deferral = 0;
     std::int64_t sched_since_ns = 0;
     std::int64_t syscall_since_ns = 0;
+    std::int64_t deferral_since_ns = 0;
     bool was_asked = false;      // to end its slice
     std::int64_t asked_cpu = 0;  // and what its thread's CPU clock said then
   } seen;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "os/membarrier.hpp"
+#include "sched/chaos.hpp"
 #include "sched/state.hpp"
 
 namespace weft::sched {
@@ -12,11 +13,14 @@ namespace weft::sched {
 template <class Wanted>
 P* detach(M* v, std::uint32_t requester, Wanted&& is_wanted) noexcept {
   if (!v->detach.request(requester)) return nullptr;
+  dawdle(window::asked);
   os::heavy_barrier();
+  dawdle(window::settling);
   P* const held = v->proc();  // read while the request stands
   const auto still = [&] { return held != nullptr && is_wanted(held); };
   if (!v->detach.request_settle(requester, still)) return nullptr;
   held->m.store(nullptr, std::memory_order_relaxed);  // ours until it is handed on under L
+  dawdle(window::p_taken);
   return held;
 }
 

@@ -15,6 +15,7 @@
 
 #include "os/clock.hpp"
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
 #include "sched/netpoll.hpp"
@@ -124,6 +125,7 @@ void doubt_habit(M* mp, G* gp) noexcept {
 
 // False: the runtime has ended, and mp has no P.
 bool regain(M* mp) noexcept {
+  dawdle(window::lost);
   if (mp->detach.settle()) return true;
   G* const gp = mp->curg();
   entrance way = come_in(mp, gp);
@@ -193,11 +195,15 @@ void leave_slow() noexcept {
       return;
     } else if (!mp->detach.wants_attention()) {
       mp->detach.take_attention();  // it was only reminded, and keeps its P inside blocking()
+      if (is_chaos(kChaosYields) && must_yield(gp)) {
+        yield_through_g0(mp);
+        mp = current_m();
+      }
     } else {
       yield_through_g0(mp);
       mp = current_m();
     }
-  } while (mp->detach.leave());
+  } while (mp->detach.leave() && mp->detach.has_news());
 }
 
 void stop_here(M* mp) noexcept {

@@ -6,6 +6,7 @@
 #include "sched/find_runnable.hpp"
 
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/netpoll.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -19,14 +20,20 @@ namespace {
 // Taken before, on behalf of this P.
 G* take_picked(P* pp) noexcept { return std::exchange(pp->picked, nullptr); }
 
+// With no direct switches the budget is always used up: each time something is run counts instead.
+[[gnu::noinline]] G* take_without_direct(P* pp) noexcept {
+  pp->counted_budget = pp->direct_budget = 0;
+  if (is_chaos(kChaosOrder)) return take_by_choice(pp);
+  const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // our own
+  return tick % kGlobalEvery == 0 ? take_global(pp, 1) : nullptr;
+}
+
 G* take_due_global(P* pp) noexcept {
   count_direct(pp);
-  const bool is_direct_off = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
-  // With no direct switches the budget is always used up: each time something is run counts instead.
-  const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // our own
-  const bool is_due = is_direct_off ? tick % kGlobalEvery == 0 : pp->direct_budget == 0;
-  const std::uint32_t left = is_due ? kGlobalEvery - 1 : pp->direct_budget - 1;
-  pp->counted_budget = pp->direct_budget = is_direct_off ? 0 : left;
+  if (sched.is_direct_off.load(std::memory_order_relaxed)) [[unlikely]]  // fixed at start
+    return take_without_direct(pp);
+  const bool is_due = pp->direct_budget == 0;
+  pp->counted_budget = pp->direct_budget = (is_due ? kGlobalEvery : pp->direct_budget) - 1;
   return is_due ? take_global(pp, 1) : nullptr;
 }
 
@@ -125,10 +132,13 @@ G* find_runnable(M* mp) noexcept {
       if (gp == nullptr) continue;
       return found(mp, gp);
     }
-    // [idle.no_lost_wake]
-    if (sched.look_once_more([&] { end_spinning(mp); }, &anything_queued,
-                             [&] { return regain_p(mp); }))
-      continue;
+    dawdle(window::p_dropped);
+    const auto stop = [&] {
+      end_spinning(mp);
+      dawdle(window::spun);
+    };
+    if (sched.look_once_more(stop, &anything_queued, [&] { return regain_p(mp); }))
+      continue;  // [idle.no_lost_wake]
     if (!stop_m(mp)) return nullptr;
   }
 }

@@ -8,6 +8,7 @@
 #include "os/signal.hpp"
 #include "os/text.hpp"
 #include "os/thread.hpp"
+#include "sched/chaos.hpp"
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -87,6 +88,7 @@ bool enter_wait(waiter* w, void* arg) {
     p->mine.is_ready = true;
     return false;
   }
+  dawdle(window::entered);
   // seq_cst: after we can be seen  [poll.no_lost_end]
   if (p->desc->revision.load(std::memory_order_seq_cst) == p->revision) return true;
   return !word.withdraw(&p->mine);
@@ -119,6 +121,7 @@ rt::g_queue ask(std::int64_t deadline_ns) noexcept {
   os::poll_event events[kEvents];
   const std::size_t n = poller.wait(events, deadline_ns);
   sched.npolls.fetch_add(1, std::memory_order_relaxed);  // sysmon looks whether it changes
+  if (n != 0) dawdle(window::polled);
   rt::g_queue woken;
   for (std::size_t i = 0; i < n; ++i) {
     poll_desc* const desc = poll_desc::from_cookie(events[i].cookie);

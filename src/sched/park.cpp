@@ -123,7 +123,7 @@ void ready(M* mp, G* gp) noexcept {
   if (mp == nullptr) die_if_forked();
   claim_waiting(gp);
   // relaxed: fixed before any thread was made
-  if (mp != nullptr && !sched.is_migrating.load(std::memory_order_relaxed)) [[likely]] {
+  if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed)) [[likely]] {
     P* const pp = mp->proc();
     wake_for_front(pp, put_next(pp, gp));
     return;
@@ -131,7 +131,7 @@ void ready(M* mp, G* gp) noexcept {
   if (mp == nullptr) {
     submit_woken(gp);
   } else {
-    submit(gp);
+    put_slowly(mp->proc(), gp);
   }
 }
 

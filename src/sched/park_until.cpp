@@ -3,6 +3,7 @@
 
 #include "os/thread.hpp"
 #include "rt/timer_slab.hpp"
+#include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
@@ -38,6 +39,7 @@ bool arm_and_publish(G* gp, void* arg) {
   w->timer->release = &rt::release_timer;
   w->arming = arm_timer(current_m(), w->timer, w->deadline_ns);
   if (w->arming == 0) fatal("weft: out of memory for timers");
+  dawdle(window::parted);
   return w->publish(gp, w->arg);
 }
 

@@ -6,6 +6,7 @@
 #include "os/clock.hpp"
 #include "os/thread_tuning.hpp"
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/detach.hpp"
 #include "sched/netpoll.hpp"
 #include "sched/queues.hpp"
@@ -79,7 +80,9 @@ P* release_p(M* mp) noexcept {
 }
 
 void wake_m(M* mp) noexcept {
-  if (mp != nullptr && mp->park.wake()) interrupt_poller();
+  if (mp == nullptr) return;
+  dawdle(window::chosen);
+  if (mp->park.wake()) interrupt_poller();
 }
 
 // nmidle is for stats(): relaxed.
@@ -145,6 +148,7 @@ G* take_stopped_for_locked(P* pp, bool has_own) noexcept {
 void hand_off(P* pp) noexcept {
   M* woken = nullptr;
   bool is_wanted = false;
+  dawdle(window::handing_off);
   {
     locked l;
     if (sched.is_stopping.load(std::memory_order_relaxed)) {  // changes under L
@@ -165,6 +169,7 @@ void hand_off(P* pp) noexcept {
     }
   }
   wake_m(woken);
+  dawdle(window::handed_off);
   // Nobody has looked at the other queues on behalf of this P. [idle.no_lost_wake]
   if (is_wanted || (woken == nullptr && anything_queued())) wake_one();
 }
@@ -346,6 +351,7 @@ bool stop_m(M* mp) noexcept {
       locked l;
       then = lie_down_locked(mp, earliest_ns, may_borrow);
     }
+    if (then == rest::asleep) dawdle(window::asleep_soon);
     if (then == rest::asleep && may_borrow) recheck_watch(mp);
     while (then == rest::asleep) {
       sleep_once(mp, exit_ns);

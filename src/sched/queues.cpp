@@ -10,7 +10,9 @@
 #include <algorithm>
 
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/procs.hpp"
+#include "sched/wake.hpp"
 
 namespace weft::sched {
 
@@ -70,6 +72,13 @@ void put_local_slow(P* pp, G* gp) noexcept {
   do {
     spill(pp);
   } while (!pp->queue.push(gp));
+}
+
+void put_slowly(P* pp, G* gp) noexcept {
+  if (sched.is_migrating.load(std::memory_order_relaxed)) return submit(gp);  // fixed at start
+  const bool was_front_empty = put_next(pp, gp);
+  dawdle(window::queued);
+  wake_for_front(pp, was_front_empty);
 }
 
 void put_global_locked(G* gp) noexcept {
@@ -182,6 +191,30 @@ G* take_global(P* pp, std::uint32_t max) noexcept {
   if (!has_global()) return nullptr;
   locked l;
   return take_global_locked(pp, max);
+}
+
+// One queue for all of them, or there would be nothing to choose from. Those that are stopped stay apart, each with its thread; while there are
+// any, turns are taken as ever.
+G* take_by_choice(P* pp) noexcept {
+  G* gp = nullptr;
+  {
+    locked l;
+    drain_locked(pp);
+    if (!sched.stopped.empty()) {
+      gp = pop_locked();
+    } else {
+      sched.urgent.splice_back(sched.runq);  // in front: they are the ones who were woken
+      std::swap(sched.urgent, sched.runq);
+      if (!sched.runq.empty()) gp = sched.runq.take_at(choose_next(sched.runq));
+    }
+    publish_size_locked();
+  }
+  if (gp == nullptr) return nullptr;
+  base::add_by_owner(pp->schedtick, 1);
+  // One of the others may have been at pp's front, with the wake-up left out.
+  settle_deferral(pp);
+  if (has_global()) wake_one();
+  return gp;
 }
 
 void drain_locked(P* pp) noexcept {

@@ -23,6 +23,9 @@ void put_local_slow(P* pp, G* gp) noexcept;
   return false;
 }
 
+// As ready() and launch() do it while sched.is_chaotic: at pp's front, or, with forced migration, through the global queue.
+void put_slowly(P* pp, G* gp) noexcept;
+
 void put_global_locked(G* gp) noexcept;
 void put_global(G* gp) noexcept;
 
@@ -45,6 +48,9 @@ void submit_woken(G* gp) noexcept;
 // One from the global queue, and with it a fair share into pp's ring, as far as there is room: it can never overflow back.
 G* take_global_locked(P* pp, std::uint32_t max) noexcept;
 G* take_global(P* pp, std::uint32_t max) noexcept;
+
+// Whoever the strategy chooses (chaos.hpp) of all that pp and the global queues have. Null: they have none.
+G* take_by_choice(P* pp) noexcept;
 
 inline bool has_global() noexcept { return sched.has_global(); }
 

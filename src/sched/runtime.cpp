@@ -22,6 +22,7 @@
 #include "os/preempt_signal.hpp"
 #include "os/text.hpp"
 #include "rt/g_slab.hpp"
+#include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
 #include "sched/entry.hpp"
@@ -81,7 +82,7 @@ unsigned configure(const options& opts) {
   set.stack_size = opts.stack_size != 0 ? opts.stack_size : env.debug.stack_size;
   // relaxed: before any thread that reads them is made
   sched.needs_fence.store(!os::init_membarrier(env.debug.membarrier), std::memory_order_relaxed);
-  sched.is_migrating.store(env.debug.migrate, std::memory_order_relaxed);
+  start_chaos();
   unsigned n = opts.max_procs != 0 ? opts.max_procs : env.max_procs;
   sched.is_max_procs_fixed = n != 0;
   if (n == 0) n = std::min(os::default_procs(), kMaxProcs);
@@ -109,6 +110,7 @@ void reset(std::uint64_t first_goid) noexcept {
   sched.next_goid.store(first_goid, std::memory_order_relaxed);
   sched.nio_waiting.store(0, std::memory_order_relaxed);
   sched.next_mid = 1;
+  sched.nserved = 0;
   sched.coarse_ns.store(os::now_ns(), std::memory_order_relaxed);
 }
 
@@ -242,6 +244,7 @@ void forget_work() noexcept {
     while (pp->queue.pop() != nullptr) continue;
     pp->lender = nullptr;
     pp->next_goid = pp->last_goid = 0;
+    pp->direct_budget = pp->counted_budget = pp->lent_budget = 0;
     pp->timers.clear();
     pp->timers.reopen();
     pp->stacks.drain();

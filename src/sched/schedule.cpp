@@ -6,6 +6,7 @@
 
 #include "os/signal.hpp"
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
 #include "sched/find_runnable.hpp"
@@ -44,6 +45,7 @@ bool is_there_another() noexcept {
 void pass_on(M* mp, G* gp) noexcept {
   P* const pp = release_p(mp);
   mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own; it is not given back
+  WEFT_CHECK(pp->picked == nullptr, "two goroutines are to run first");
   pp->picked = gp;
   M* woken = nullptr;
   {
@@ -71,6 +73,8 @@ G* wait_for_locked(M* mp) noexcept {
   return sleep_until_given_p(mp) ? mp->lockedg : nullptr;
 }
 
+// IsChaotic: sched.is_chaotic, asked once.
+template <bool IsChaotic>
 G* next_goroutine(M* mp) noexcept {
   if (mp->lockedg != nullptr) return wait_for_locked(mp);
   for (;;) {
@@ -78,7 +82,8 @@ G* next_goroutine(M* mp) noexcept {
     if (gp == nullptr) return nullptr;
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
-    } else if (sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
+    } else if (IsChaotic &&
+               sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
                gp->stack != nullptr && gp->cold().last_m == mp && is_there_another()) {
       pass_on(mp, gp);
     } else {
@@ -88,6 +93,7 @@ G* next_goroutine(M* mp) noexcept {
   }
 }
 
+template <bool IsChaotic>
 void execute(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   bind_stack(pp, gp);
@@ -97,16 +103,25 @@ void execute(M* mp, G* gp) noexcept {
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
   if (rt::kPreempts && gp->has_habit()) mp->detach.remind();  // it leaves its P on the way out
-  switch_from_g0(mp, gp);
+  switch_from_g0<IsChaotic>(mp, gp);
+}
+
+template <bool IsChaotic>
+void execute_all(M* mp) noexcept {
+  while (G* const gp = next_goroutine<IsChaotic>(mp)) {
+    execute<IsChaotic>(mp, gp);
+    if (mp->is_leaving) break;
+  }
 }
 
 }  // namespace
 
 void schedule(M* mp) noexcept {
   if (mp->proc() == nullptr && mp->lockedg == nullptr && !stop_m(mp)) return;
-  while (G* const gp = next_goroutine(mp)) {
-    execute(mp, gp);
-    if (mp->is_leaving) break;
+  if (sched.is_chaotic.load(std::memory_order_relaxed)) {  // fixed before we were made
+    execute_all<true>(mp);
+  } else {
+    execute_all<false>(mp);
   }
   if (mp->proc() != nullptr) part_with_p(mp);
   settle_watch(mp);
@@ -125,6 +140,7 @@ void begin_thread(M* mp) noexcept {
   os::use_alternate_stack(mp->alternate_stack);
   mp->needs_fence = sched.needs_fence.load(std::memory_order_relaxed);  // fixed at start
   mp->detach.enter(false);  // nobody requests from an M that has never had a P
+  if (is_chaos(kChaosYields)) mp->detach.remind_for_good();
   set_current_m(mp);
 }
 

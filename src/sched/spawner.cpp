@@ -10,6 +10,7 @@
 #include "os/clock.hpp"
 #include "os/thread.hpp"
 #include "os/vm.hpp"
+#include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
 #include "sched/procs.hpp"
@@ -94,6 +95,7 @@ void make_thread(M* mp) noexcept {
     os::note pause;
     pause.sleep(os::now_ns() + (i + 1) * os::kMillisecond);
   }
+  dawdle(window::thread_made);
   if (made.error == 0) {
     entrust(mp, id, made.made);
     sched.nthreads_created.fetch_add(1, std::memory_order_relaxed);  // only counted
@@ -156,6 +158,7 @@ void kick_spawner() noexcept { sched.spawner_note.wake(); }
 void m_main(void* m) noexcept {
   M* const mp = static_cast<M*>(m);
   begin_thread(mp);
+  dawdle(window::thread_begins);
   bool is_ours;
   {
     locked l;

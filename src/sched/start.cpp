@@ -117,13 +117,18 @@ void free_g(P* pp, G* gp) noexcept {
 void launch(M* mp, G* gp) noexcept {
   gp->become(g_status::runnable);
   // relaxed: fixed before any M was made
-  if (mp != nullptr && !sched.is_migrating.load(std::memory_order_relaxed)) [[likely]] {
+  if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed)) [[likely]] {
     P* const pp = mp->proc();
     base::add_by_owner(pp->counters.nstarted, 1);
     wake_for_front(pp, put_next(pp, gp));
     return;
   }
-  if (count_start(gp)) submit(gp);
+  if (!count_start(gp)) return;
+  if (mp == nullptr) {
+    submit(gp);
+  } else {
+    put_slowly(mp->proc(), gp);
+  }
 }
 
 void launch_by_timer(G* gp) noexcept {

@@ -65,6 +65,10 @@ struct Sched : rt::idle_protocol {
   std::atomic<bool> needs_fence{
       false};  // no membarrier: entering the runtime needs a fence of its own
   std::atomic<bool> is_migrating{false};  // WEFT_DEBUG=migrate=1
+  // --- chaos.hpp; all fixed before the threads exist ---
+  std::atomic<std::uint32_t> chaos{0};     // kChaos...
+  std::atomic<bool> is_chaotic{false};     // whoever becomes runnable goes a slower way
+  std::atomic<bool> is_direct_off{false};  // every switch leads through g0
 
   // --- the global run queues (queues.cpp says in which order they are served) ---
   rt::g_queue runq;                       // L
@@ -151,6 +155,7 @@ struct Sched : rt::idle_protocol {
   std::atomic<std::uint64_t> nunanswered{0};   // not handled within 5 ms
   std::atomic<std::uint64_t> ninterrupted{0};  // system calls of the program that ended with EINTR
   std::atomic<std::uint64_t> nthreads_created{0};
+  std::atomic<std::uint64_t> nunconserved{0};  // wake-ups that were lost (conserve.hpp)
 };
 
 // Trivially destroyed: threads may still run when static destructors do.

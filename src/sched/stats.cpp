@@ -79,6 +79,7 @@ runtime_stats stats() noexcept {
   s.signals_unanswered = state.nunanswered.load(std::memory_order_relaxed);
   s.interrupted_calls = state.ninterrupted.load(std::memory_order_relaxed);
   s.threads_created = state.nthreads_created.load(std::memory_order_relaxed);
+  s.unconserved = state.nunconserved.load(std::memory_order_relaxed);
   s.threads = state.nthreads.load(std::memory_order_relaxed);
   s.stacks = stacks.ncarved;
   s.stack_guard = stacks.guard_kind;

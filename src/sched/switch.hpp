@@ -10,6 +10,7 @@
 
 #include "arch/context.hpp"
 #include "arch/sanitizer.hpp"
+#include "sched/chaos.hpp"
 #include "sched/current.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -97,11 +98,13 @@ void resume_specially(M* mp, G* gp) noexcept;
 }
 
 // From g0 to goroutine `to`. Returns on g0 when some goroutine comes back here.
+template <bool IsChaotic>
 [[gnu::always_inline]] inline void switch_from_g0(M* mp, G* to) noexcept {
   restore_thread_state(mp, to, mp->fp);
   arch::start_switch(mp->fiber, to->cold().fiber, false);
   arch::switch_context(&mp->g0, &to->context);
   arch::finish_switch(mp->fiber);
+  if constexpr (IsChaotic) dawdle(window::off_stack);
   commit_departure(mp);  // the same M: g0 never leaves its thread
 }
 

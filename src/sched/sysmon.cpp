@@ -7,6 +7,7 @@
 //   takes Ps from threads that sleep in the kernel without having said so, while work waits,
 //   ends the slice of goroutines that have run for 10 ms while others wait: asks first, and if that does not help stops them,
 //   looks after those that lost their P and compute on,
+//   looks whether a wake-up was lost (conserve.hpp),
 //   now and then reads the machine's CPU limit, and gives unused stacks back.
 //
 // What it reads of others without L is a hint, hence relaxed: what is done about it is decided by the detach handshake, or under L.
@@ -19,6 +20,7 @@
 #include "os/cpu_count.hpp"
 #include "os/thread_watch.hpp"
 #include "sched/borrow.hpp"
+#include "sched/conserve.hpp"
 #include "sched/deadlock.hpp"
 #include "sched/detach.hpp"
 #include "sched/netpoll.hpp"
@@ -48,6 +50,8 @@ constexpr int kEnoughLooks = 1000;  // more need not be counted
 constexpr std::int64_t kSliceNs = 10 * os::kMillisecond;
 constexpr std::int64_t kHousekeepingNs = os::kSecond;
 constexpr std::int64_t kLongestRecheckNs = 10 * os::kSecond;
+// With WEFT_DEBUG=conserve=1: a wake-up that was lost while all were idle has roused nobody.
+constexpr std::int64_t kConserveNs = os::kSecond;
 
 // The P of a thread inside blocking(). False: it came back in time.
 bool retake(P* pp) noexcept {
@@ -127,10 +131,11 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
 
 // A wake-up that was left out, since the P would soon take the goroutine itself, and it did not. True: one was left out since the
 // last look, so the next should come soon.
-bool watch_deferral(P* pp) noexcept {
+bool watch_deferral(P* pp, std::int64_t now_ns) noexcept {
   const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);
   if (now != pp->seen.deferral) {
     pp->seen.deferral = now;
+    pp->seen.deferral_since_ns = now_ns;
     return true;
   }
   if (is_deferred(now) && pp->queue.has_next()) {
@@ -156,7 +161,7 @@ findings look(std::int64_t now_ns) noexcept {
     if constexpr (rt::kPreempts)
       watch_slice(pp, now_ns,
                   found);  // also for one that makes one short blocking() call after the other
-    found.any_deferral |= watch_deferral(pp);
+    found.any_deferral |= watch_deferral(pp, now_ns);
   }
   found.any_without_p = look_after_lost(now_ns);
   return found;
@@ -202,9 +207,10 @@ class watch {
       found_ = look(now_ns);
       is_urgent_waiting_ = press_urgent(is_urgent_waiting_);
       is_polling_due_ = polling_.look(now_ns);
+      is_suspicious_ = conservation_.look(now_ns);
       ensure_watch();  // at the cap of threads there may have been nobody to watch
       nquiet_ = found_.did_something ? 0 : std::min(nquiet_ + 1, kEnoughLooks);
-      nidle_ = is_all_idle() ? std::min(nidle_ + 1, kEnoughLooks) : 0;
+      nidle_ = is_all_idle() && !is_suspicious_ ? std::min(nidle_ + 1, kEnoughLooks) : 0;
       if (nidle_ > 1)
         nquiet_ = std::max(nquiet_, kLooksBeforeBackoff + 1);  // nothing can happen soon
       if (now_ns - housekeeping_ns_ >= kHousekeepingNs) {
@@ -234,7 +240,7 @@ class watch {
     }
     // Soon: the longer it has computed, the more likely it is about to enter the kernel when the signal comes.
     if (found_.any_without_p) longest_ns = std::min(longest_ns, kSuspectNs);
-    if (is_polling_due_) longest_ns = std::min(longest_ns, kLongestDeferralNs);
+    if (is_polling_due_ || is_suspicious_) longest_ns = std::min(longest_ns, kLongestDeferralNs);
     delay_ns_ = std::min(delay_ns_, longest_ns);
   }
 
@@ -260,6 +266,10 @@ class watch {
       const std::int64_t soon = os::now_ns() + kHousekeepingNs;
       deadline_ns = deadline_ns == os::kNoDeadline ? soon : std::min(soon, deadline_ns);
     }
+    if (sched.set.debug.conserve) {
+      const std::int64_t soon = os::now_ns() + kConserveNs;
+      deadline_ns = deadline_ns == os::kNoDeadline ? soon : std::min(soon, deadline_ns);
+    }
     sched.sysmon_sleep_ns.store(INT64_MAX, std::memory_order_seq_cst);
     // Somebody may have begun to run before he could see that we sleep.
     const bool was_roused = is_all_idle() ? sched.sysmon_note.sleep(deadline_ns) : true;
@@ -276,6 +286,8 @@ class watch {
   bool is_urgent_waiting_ = false;
   polling_watch polling_;
   bool is_polling_due_ = false;
+  conservation_watch conservation_;
+  bool is_suspicious_ = false;
   std::int64_t delay_ns_ = kShortestNs;
   std::int64_t recheck_ns_ = kLongestNs;
   std::int64_t housekeeping_ns_ = os::now_ns();

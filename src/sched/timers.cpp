@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/current.hpp"
 #include "sched/foreign.hpp"
 #include "sched/park.hpp"
@@ -38,6 +39,7 @@ std::int64_t read_clock() noexcept {
 
 std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
   rt::arm_result r{rt::arm_status::retired, 0};
+  dawdle(window::arming);
   if (P* const pp = mp != nullptr ? mp->proc() : nullptr) {
     r = pp->timers.arm(t, when_ns);
   } else {
@@ -45,6 +47,7 @@ std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
       r = p_at(i)->timers.arm(t, when_ns);
   }
   if (!r.is_armed()) return 0;
+  dawdle(window::armed);
   // seq_cst: after next_when  [timer.no_lost_wake]
   if (r.status == rt::arm_status::earliest &&
       when_ns < sched.watch_until.load(std::memory_order_seq_cst)) {
@@ -69,11 +72,14 @@ void fire_own_timers(P* pp) noexcept {
   if (next > sched.coarse_ns.load(std::memory_order_relaxed) + kSoonNs)
     return;  // may be old, see above
   const std::int64_t now_ns = read_clock();
-  if (next <= now_ns) fire_due(pp->timers, now_ns);
+  if (next > now_ns) return;
+  dawdle(window::to_fire);
+  fire_due(pp->timers, now_ns);
 }
 
 void fire_all_timers() noexcept {
   const std::int64_t now_ns = read_clock();
+  dawdle(window::to_fire);
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < n; ++i) fire_due(p_at(i)->timers, now_ns);
 }
@@ -95,6 +101,7 @@ void ready_by_timer(G* gp) noexcept {
     wake_for_front(pp, put_next(pp, gp));
   } else {
     put_local(pp, gp);
+    dawdle(window::queued);
     wake_one();
   }
 }

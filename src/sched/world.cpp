@@ -13,6 +13,7 @@
 #include "os/vm.hpp"
 #include "rt/g_slab.hpp"
 #include "sched/borrow.hpp"
+#include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
 #include "sched/entry.hpp"
@@ -64,7 +65,9 @@ void detach_round() noexcept {
     if (v != nullptr && v->detach.request(kWorldRequest)) asked[nasked++] = v;
   }
   if (nasked == 0) return;
+  dawdle(window::asked);
   os::heavy_barrier();
+  dawdle(window::settling);
   for (std::uint32_t i = 0; i < nasked; ++i) {
     P* const pp = asked[i]->proc();  // read while the request stands
     if (asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; }))
@@ -98,9 +101,11 @@ void count_stopped_locked(P* pp) noexcept {
 
 void stop_world() noexcept {
   announce();
+  dawdle(window::stopping);
   std::int64_t wait_ns = kFirstWaitNs;
   while (!all_in()) {
     detach_round();
+    dawdle(window::stopping);
     if (all_in()) break;
     sched.world_note.sleep(os::now_ns() + wait_ns);
     wait_ns = std::min(2 * wait_ns, kLongestWaitNs);
@@ -117,6 +122,8 @@ void start_world() noexcept {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out_locked(lender, pp)) {
+        // The lender computes, and nobody else can see what is in its hands: whoever was picked is found in the queue.
+        if (G* const gp = std::exchange(pp->picked, nullptr)) put_global_locked(gp);
         attach_locked(pp, lender);
       } else if (pp->picked != nullptr || !pp->queue.is_empty()) {
         if (M* const mp = start_locked(pp, false)) mp->wake_next = std::exchange(woken, mp);
@@ -125,6 +132,7 @@ void start_world() noexcept {
       }
     }
   }
+  dawdle(window::starting);
   while (M* const mp = woken) {
     woken = mp->wake_next;  // before it runs
     wake_m(mp);

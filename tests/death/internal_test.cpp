@@ -19,6 +19,23 @@ TEST(scheduler_lock, every_function_that_requires_it_says_so_when_it_is_free) {
   }
 }
 
+TEST(conserve, a_lost_wake_up_is_fatal_where_that_is_asked_for_and_says_what_was_queued_where) {
+  const child_end ended = scenario("a_lost_wake_up", {{"WEFT_DEBUG", "conserve=1"}});
+  EXPECT_TRUE(exited(ended, 2));
+  EXPECT_TRUE(
+      said_like(ended.err,
+                "^fatal error: weft: a wake-up was lost: a processor has been idle for "
+                "[0-9]+ ms while goroutines were queued, and nobody is on the way "
+                "\\(2 of 2 processors idle, 0 counted as spinning, 1 in the global queue\\)"));
+  EXPECT_EQ(ended.out, "");
+}
+
+TEST(conserve, a_lost_wake_up_is_made_good_where_it_is_not_fatal) {
+  const child_end ended = scenario("a_lost_wake_up");
+  EXPECT_TRUE(exited(ended, 0));
+  EXPECT_TRUE(said(ended.out, "it ran"));
+}
+
 #if defined(WEFT_DEBUG_CHECKS) && WEFT_DEBUG_CHECKS
 TEST(lock_order, a_lock_out_of_order_is_fatal_and_both_are_named) {
   const std::pair<const char*, const char*> kCases[] = {

@@ -1,10 +1,17 @@
-// internal.cpp: the runtime's own checks (builds with WEFT_DEBUG_CHECKS). No runtime and no other thread: the locks are free.
+// internal.cpp: the runtime's own checks (most only in builds with WEFT_DEBUG_CHECKS). But for the last one no runtime and no other thread:
+// the locks are free.
+#include <chrono>
+#include <thread>
+
+#include <weft/weft.hpp>
+
 #include "os/lock.hpp"
 #include "sched/crash.hpp"
 #include "sched/procs.hpp"
 #include "sched/world.hpp"
 
 #include "scenario.hpp"
+#include "support/forgotten.hpp"
 
 namespace {
 
@@ -103,4 +110,13 @@ SCENARIO(locks_upwards_after_try_lock) {
 
 SCENARIO(frees_a_lock_it_does_not_hold) {
   expect_fatal([] { of_slab.unlock(); });
+}
+
+// Somebody is queued and nobody is told.
+SCENARIO(a_lost_wake_up) {
+  weft::runtime rt({.max_procs = 2});
+  G* const gp = weft::test::catch_one([] { weft::go([] { scenario::say("it ran"); }); });
+  while (weft::stats().idle_procs != 2) std::this_thread::yield();
+  weft::test::forget(gp);
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // fatal before that, or made good
 }
