@@ -56,7 +56,8 @@ TEST_F(conserve, what_is_forgotten_in_the_global_queue_is_found_and_made_good) {
   EXPECT_EQ(count(), before + 1);
 }
 
-TEST_F(conserve, what_is_forgotten_in_the_queue_of_a_busy_processor_is_found) {
+// Whoever puts one into a ring may be overheard (README.md, [idle.no_lost_wake] 4): sysmon makes that good as a matter of course.
+TEST_F(conserve, what_is_overheard_at_a_busy_processor_is_seen_to_before_it_counts_as_lost) {
   weft::runtime rt({.max_procs = 2});
   const std::uint64_t before = count();
   std::atomic<bool> is_busy{false};
@@ -78,7 +79,7 @@ TEST_F(conserve, what_is_forgotten_in_the_queue_of_a_busy_processor_is_found) {
   ASSERT_NE(busy, nullptr);
   busy->queue.push(gp);  // only its holder may; and that one makes no call
   EXPECT_TRUE(comes_true([&] { return has_run.load(); }));
-  EXPECT_EQ(count(), before + 1);
+  EXPECT_EQ(count(), before);
   stop = true;
   all.wait();
 }
