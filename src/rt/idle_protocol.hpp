@@ -99,11 +99,12 @@ struct alignas(base::kCacheLine) basic_idle_protocol {
     return false;
   }
 
-  // After b: c, d and the way back. stop(): stop_spinning() if it was. True: regain() took a P back.
+  // After b: c, d and the way back. stop(): stop_spinning() if it was, and says so. Whoever drops a P looks, also one that has not spun. True:
+  // regain() took a P back.
   template <class Stop, class IsAnythingQueued, class Regain>
   bool look_once_more(Stop&& stop, IsAnythingQueued&& is_anything_queued,
                       Regain&& regain) noexcept {
-    stop();
+    static_cast<void>(stop());
     return is_anything_queued() && regain();
   }
 };

@@ -134,8 +134,9 @@ G* find_runnable(M* mp) noexcept {
     }
     dawdle(window::p_dropped);
     const auto stop = [&] {
-      end_spinning(mp);
+      const bool was_spinning = end_spinning(mp);
       dawdle(window::spun);
+      return was_spinning;
     };
     if (sched.look_once_more(stop, &anything_queued, [&] { return regain_p(mp); }))
       continue;  // [idle.no_lost_wake]
