@@ -14,6 +14,7 @@
 #include "io/descriptor.hpp"
 #include "io/owned_fd.hpp"
 #include "io/quiet_write.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/io/copy.hpp>
 
@@ -60,10 +61,11 @@ class copying {
 
   bool open_pipe() noexcept {
     int ends[2];
-    if (::pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) return false;
+    if (os::call(os::site::copy_pipe, ::pipe2, ends, O_NONBLOCK | O_CLOEXEC) != 0) return false;
     out_.reset(ends[0]);
     in_.reset(ends[1]);
-    ::fcntl(in_.get(), F_SETPIPE_SZ, kPipeSize);  // else it is smaller: that is slower only
+    os::call(os::site::copy_pipe_size, ::fcntl, in_.get(), F_SETPIPE_SZ,
+             kPipeSize);  // else it is smaller: that is slower only
     return true;
   }
 
@@ -73,8 +75,10 @@ class copying {
       is_reading_ = true;
       const ssize_t n = from_d_->read(
           [&](int fd) {
-            return ::splice(fd, nullptr, in_.get(), nullptr, next(kPipeSize),
-                            SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+            return os::transfer(os::site::copy_in, next(kPipeSize), [&](std::size_t most) {
+              return ::splice(fd, nullptr, in_.get(), nullptr, most,
+                              SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+            });
           },
           ec);
       if (ec == std::errc::invalid_argument) ec.clear();  // through memory, then
@@ -111,7 +115,9 @@ class copying {
       std::size_t n;
       if (n_in_pipe_ != 0) {
         n = static_cast<std::size_t>(std::max<ssize_t>(
-            ::read(out_.get(), room.get(), std::min(n_in_pipe_, kBufferSize)), 0));
+            os::transfer(os::site::copy_rest, std::min(n_in_pipe_, kBufferSize),
+                         [&](std::size_t most) { return ::read(out_.get(), room.get(), most); }),
+            0));
         n_in_pipe_ -= n;
       } else {
         is_reading_ = true;

@@ -45,6 +45,7 @@
 #include "io/descriptor.hpp"
 #include "os/lock.hpp"
 #include "os/signal_name.hpp"
+#include "os/system_call.hpp"
 #include "os/text.hpp"
 #include "rt/poll_desc.hpp"
 #include "sched/entry.hpp"
@@ -114,7 +115,8 @@ bool is_of_this_runtime() noexcept {
 void wake_forwarder() noexcept {
   const std::uint64_t one = 1;
   // It cannot be full, and there is nobody to tell.
-  [[maybe_unused]] const ssize_t n = ::write(wake_fd, &one, sizeof one);
+  [[maybe_unused]] const ssize_t n =
+      os::call(os::site::signals_wake, ::write, wake_fd.load(), &one, sizeof one);
 }
 
 // --- the handler ---
@@ -148,9 +150,7 @@ void let_default_act(int number) noexcept {
   ::raise(number);
 }
 
-bool is_wanted(int number) noexcept {
-  return (wanted & bit(number)) != 0 && is_of_this_runtime();
-}
+bool is_wanted(int number) noexcept { return (wanted & bit(number)) != 0 && is_of_this_runtime(); }
 
 // False: it is nobody's.
 bool hand_over(int number) noexcept {
@@ -193,7 +193,7 @@ void install_locked(int number) noexcept {
   sigfillset(&ours.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
     sigdelset(&ours.sa_mask, fault);
-  ::sigaction(number, &ours, nullptr);
+  os::call(os::site::signals_install, ::sigaction, number, &ours, nullptr);
 }
 
 void restore_locked(int number) noexcept {
@@ -299,7 +299,7 @@ void forward() {
   sched::set_poll_deadline(wake_up, rt::poll_for::reading, rt::kNever);  // out with a former one
   do {
     std::uint64_t count = 0;
-    while (::read(wake_fd, &count, sizeof count) == -1) {
+    while (os::call(os::site::signals_take, ::read, wake_fd.load(), &count, sizeof count) == -1) {
       // Not errno itself: its address is this thread's, and we may be on another one after the wait.
       if (detail::is_would_block(detail::last_error()))
         sched::wait_polled(wake_up, rt::poll_for::reading);
@@ -313,7 +313,7 @@ void forward() {
 // Once; stays for ever.
 void make_wake_up() {
   if (wake_fd != -1) return;
-  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int fd = os::call(os::site::signals_eventfd, ::eventfd, 0u, EFD_CLOEXEC | EFD_NONBLOCK);
   if (fd == -1) throw std::system_error(errno, std::system_category(), "signals: eventfd");
   rt::poll_desc* const desc = rt::take_poll_desc(fd);
   const int why = desc != nullptr ? sched::begin_polling(desc) : ENOMEM;

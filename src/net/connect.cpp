@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "net/socket.hpp"
+#include "os/system_call.hpp"
 #include "sched/current.hpp"
 
 #include <weft/chan.hpp>
@@ -36,12 +37,16 @@ constexpr int kSelfTries = 3;
 int ask_answer(int fd) noexcept {
   int error = 0;
   socklen_t size = sizeof error;
-  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return -1;
+  if (os::call(os::site::connect_answer, ::getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &size) !=
+      0)
+    return -1;
   if (error == 0) {
     // Told that it can be written, and yet perhaps not connected: that is known once it has a partner.
     sockaddr_storage partner;
     size = sizeof partner;
-    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&partner), &size) == 0) return 0;
+    if (os::call(os::site::connect_partner, ::getpeername, fd,
+                 reinterpret_cast<sockaddr*>(&partner), &size) == 0)
+      return 0;
     error = EAGAIN;
   }
   const bool is_under_way = error == EINPROGRESS || error == EALREADY || error == EINTR;
@@ -58,7 +63,7 @@ class attempt {
 
   void begin(int fd) noexcept {
     is_begun_ = true;
-    answer_ = ::connect(fd, to_->data(), to_->size()) == 0 ? 0 : errno;
+    answer_ = os::call(os::site::connect, ::connect, fd, to_->data(), to_->size()) == 0 ? 0 : errno;
     was_queue_full_ = answer_ == EAGAIN;
     if (was_queue_full_) {
       answer_ = EBUSY;  // not to be waited for

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "os/system_call.hpp"
+
 namespace weft::inline v1::net::detail {
 
 namespace {
@@ -34,14 +36,14 @@ namespace {
 constexpr int kKeepAliveSeconds = 15;
 
 void set_option(int fd, int level, int which, int value) noexcept {
-  ::setsockopt(fd, level, which, &value, sizeof value);
+  os::call(os::site::socket_option, ::setsockopt, fd, level, which, &value, sizeof value);
 }
 
 template <class Get>
-net::address ask_address(int fd, std::string_view network, Get get) {
+net::address ask_address(os::site at, int fd, std::string_view network, Get get) {
   sockaddr_storage room{};
   socklen_t size = sizeof room;
-  if (get(fd, reinterpret_cast<sockaddr*>(&room), &size) != 0) return {};
+  if (os::call(at, get, fd, reinterpret_cast<sockaddr*>(&room), &size) != 0) return {};
   std::error_code ec;
   return net::address::from_native(network, reinterpret_cast<const sockaddr*>(&room), size, ec);
 }
@@ -50,7 +52,8 @@ net::address ask_address(int fd, std::string_view network, Get get) {
 
 int make_socket(const network& net, int family, std::error_code& ec) noexcept {
   ec.clear();
-  const int fd = ::socket(family, net.type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int fd =
+      os::call(os::site::socket, ::socket, family, net.type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd == -1) ec = io::detail::system_error(errno);
   // [::] takes IPv4 as well, unless IPv6 alone was asked for.
   if (fd != -1 && family == AF_INET6)
@@ -77,11 +80,11 @@ std::shared_ptr<io::detail::descriptor> adopt_socket(owned_fd& fd, const network
 }
 
 net::address local_address(int fd, std::string_view network) {
-  return ask_address(fd, network, &::getsockname);
+  return ask_address(os::site::local_name, fd, network, &::getsockname);
 }
 
 net::address remote_address(int fd, std::string_view network) {
-  return ask_address(fd, network, &::getpeername);
+  return ask_address(os::site::remote_name, fd, network, &::getpeername);
 }
 
 std::string name_of_connection(const net::detail::ends& e) {

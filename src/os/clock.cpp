@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <ctime>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 
 std::int64_t now_ns() noexcept {
   timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  call(site::clock_now, ::clock_gettime, CLOCK_MONOTONIC, &now);
   return static_cast<std::int64_t>(now.tv_sec) * kSecond + now.tv_nsec;
 }
 
@@ -22,7 +24,8 @@ void sleep_until(std::int64_t deadline_ns) noexcept {
   deadline.tv_sec = static_cast<std::time_t>(deadline_ns / kSecond);
   deadline.tv_nsec = static_cast<long>(deadline_ns % kSecond);
   // Not libc's: that is a cancellation point and may be somebody else's. Absolute, so a signal costs no time.
-  while (::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) != 0 &&
+  while (call(site::clock_sleep, ::syscall, SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME,
+              &deadline, nullptr) != 0 &&
          errno == EINTR) {
   }
   errno = saved;

@@ -9,6 +9,8 @@
 #include <climits>
 #include <ctime>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 
 namespace {
@@ -30,9 +32,9 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
     deadline.tv_nsec = static_cast<long>(deadline_ns % 1'000'000'000);
   }
   // WAIT_BITSET takes an absolute time; plain WAIT would take a relative one.
-  const long result =
-      ::syscall(SYS_futex, address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
-                deadline_ns == kNoDeadline ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+  const long result = call(
+      site::futex_wait, ::syscall, SYS_futex, address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
+      deadline_ns == kNoDeadline ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
   const bool timed_out = result == -1 && errno == ETIMEDOUT;
   errno = saved;
   return !timed_out;
@@ -40,7 +42,8 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 
 void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
   const int saved = errno;
-  ::syscall(SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+  call(site::futex_wake, ::syscall, SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count, nullptr,
+       nullptr, 0);
   errno = saved;
 }
 
@@ -48,7 +51,7 @@ void nap(std::int64_t ns) noexcept {
   const int saved = errno;
   const timespec length{static_cast<std::time_t>(ns / 1'000'000'000),
                         static_cast<long>(ns % 1'000'000'000)};
-  ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, nullptr);
+  call(site::nap, ::syscall, SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &length, nullptr);
   errno = saved;
 }
 

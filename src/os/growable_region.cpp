@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "os/system_call.hpp"
 #include "os/vm.hpp"
 
 #if defined(__SANITIZE_THREAD__)
@@ -25,7 +26,8 @@ namespace weft::os {
 namespace {
 
 void* map(std::size_t bytes) noexcept {
-  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return call(site::region_map, ::mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 void* remap(std::byte* base, std::size_t old_bytes, std::size_t bytes) noexcept {
@@ -36,7 +38,7 @@ void* remap(std::byte* base, std::size_t old_bytes, std::size_t bytes) noexcept 
   ::munmap(base, old_bytes);
   return got;
 #else
-  return ::mremap(base, old_bytes, bytes, MREMAP_MAYMOVE);
+  return call(site::region_remap, ::mremap, base, old_bytes, bytes, MREMAP_MAYMOVE);
 #endif
 }
 

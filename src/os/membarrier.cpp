@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 
 namespace {
@@ -16,8 +18,8 @@ bool is_registered = false;
 
 bool init_membarrier(bool wanted) noexcept {
   const int saved = errno;
-  is_registered =
-      wanted && ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  is_registered = wanted && call(site::barrier_register, ::syscall, SYS_membarrier,
+                                 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   errno = saved;
   return is_registered;
 }
@@ -27,7 +29,7 @@ void heavy_barrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!is_registered) return;
   const int saved = errno;
-  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  call(site::barrier, ::syscall, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   errno = saved;
 }
 
