@@ -108,17 +108,27 @@ class copying {
         ec);
   }
 
+  // It is not empty: so there is nothing to wait for.
+  std::size_t take_from_pipe(char* room, std::error_code& ec) {
+    for (;;) {
+      const ssize_t n =
+          os::transfer(os::site::copy_rest, std::min(n_in_pipe_, kBufferSize),
+                       [&](std::size_t most) { return ::read(out_.get(), room, most); });
+      if (n == -1 && errno == EINTR) continue;
+      if (n == -1) ec = system_error(errno);
+      if (n <= 0) return 0;
+      n_in_pipe_ -= static_cast<std::size_t>(n);
+      return static_cast<std::size_t>(n);
+    }
+  }
+
   // What is in the pipe already, and then the rest.
   void copy_rest(std::error_code& ec) {
     const auto room = std::make_unique_for_overwrite<char[]>(kBufferSize);
     while (left_ != 0) {
       std::size_t n;
       if (n_in_pipe_ != 0) {
-        n = static_cast<std::size_t>(std::max<ssize_t>(
-            os::transfer(os::site::copy_rest, std::min(n_in_pipe_, kBufferSize),
-                         [&](std::size_t most) { return ::read(out_.get(), room.get(), most); }),
-            0));
-        n_in_pipe_ -= n;
+        n = take_from_pipe(room.get(), ec);
       } else {
         is_reading_ = true;
         n = from_.read_some({room.get(), next(kBufferSize)}, ec);

@@ -155,8 +155,10 @@ bool descriptor::is_wrongly_refused() const noexcept {
   if (kind_ != descriptor_kind::tcp_socket || !desc_->is_unusual.load(std::memory_order_seq_cst))
     return false;  // [fd.drained]
   pollfd p{fd(), POLLIN, 0};
-  const bool is_there =
-      os::call(os::site::refused_poll, ::poll, &p, 1u, 0) == 1 && (p.revents & POLLIN) != 0;
+  int n;
+  do n = os::call(os::site::refused_poll, ::poll, &p, 1u, 0);
+  while (n == -1 && errno == EINTR);  // also without waiting, if a signal is pending
+  const bool is_there = n == 1 && (p.revents & POLLIN) != 0;
   errno = EAGAIN;
   return is_there;
 }
@@ -174,9 +176,15 @@ void descriptor::wait(poll_for what, std::error_code& ec) {
   const std::lock_guard mine(what == poll_for::reading ? reading_ : writing_);
   // What is ready already tells no news: asked without waiting first.
   pollfd p{fd(), static_cast<short>(what == poll_for::reading ? POLLIN : POLLOUT), 0};
-  while (may_try(sched::check_poll(desc_, what), ec) &&
-         os::call(os::site::wait_poll, ::poll, &p, 1u, 0) == 0) {
-    if (!await(what, ec)) return;
+  while (may_try(sched::check_poll(desc_, what), ec)) {
+    const int n = os::call(os::site::wait_poll, ::poll, &p, 1u, 0);
+    if (n > 0) return;
+    if (n == 0 && !await(what, ec)) return;
+    if (n == -1 &&
+        !is_interrupted(last_error())) {  // that comes also without waiting, if a signal is pending
+      ec = why(last_error());
+      return;
+    }
   }
 }
 

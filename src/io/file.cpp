@@ -99,7 +99,7 @@ class file_state {
   }
   std::error_code close_number() noexcept {
     // Never again, whatever it says: on Linux the number is free even after EINTR.
-    if (blocking([this] { return os::call(os::site::file_close, ::close, fd_); }) == 0 ||
+    if (blocking([this] { return os::answer(os::site::file_close, ::close(fd_)); }) == 0 ||
         errno == EINTR)
       return {};
     return {errno, std::system_category()};
@@ -157,7 +157,15 @@ ssize_t write_once(const file_state& f, int fd, const void* from, std::size_t si
       [&] { return f.write_once(fd, from, std::min(size, kMostPerCall)); });
 }
 
-// step(done): moves some of the bytes after the first `done`; 0: there are no more. How many were moved is in done also after an error.
+// A write that writes nothing and says nothing would go on for ever, or end as if all had been written.
+ssize_t unless_stuck(ssize_t nwritten) noexcept {
+  if (nwritten != 0) return nwritten;
+  errno = EIO;
+  return -1;
+}
+
+// step(done): moves some of the bytes after the first `done`; 0: there are no more (to be read). How many were moved is in done also after an
+// error.
 template <class Step>
 ssize_t move_all(std::size_t size, std::size_t& done, Step step) noexcept {
   while (done < size) {
@@ -344,7 +352,8 @@ std::size_t file::write_all(const_buffer from, std::error_code& ec) const {
       f->writing,
       [&](int fd) {
         return move_all(from.size(), done, [&](std::size_t n) {
-          return write_once(*f, fd, static_cast<const char*>(from.data()) + n, from.size() - n);
+          return unless_stuck(
+              write_once(*f, fd, static_cast<const char*>(from.data()) + n, from.size() - n));
         });
       },
       ec);
@@ -357,17 +366,20 @@ std::size_t file::write_at(std::uint64_t offset, const_buffer from, std::error_c
   std::size_t done = 0;
   f->run(
       [&](int fd) -> ssize_t {
+        const int flags = os::call(os::site::file_flags, ::fcntl, fd, F_GETFL);
+        if (flags == -1) return -1;
         // The kernel would write to the end all the same.
-        if ((os::call(os::site::file_flags, ::fcntl, fd, F_GETFL) & O_APPEND) != 0) {
+        if ((flags & O_APPEND) != 0) {
           errno = EINVAL;
           return -1;
         }
         return move_all(from.size(), done, [&](std::size_t n) {
-          return os::transfer(os::site::file_write_at, std::min(from.size() - n, kMostPerCall),
-                              [&](std::size_t most) {
-                                return ::pwrite(fd, static_cast<const char*>(from.data()) + n, most,
-                                                static_cast<off_t>(offset + n));
-                              });
+          return unless_stuck(
+              os::transfer(os::site::file_write_at, std::min(from.size() - n, kMostPerCall),
+                           [&](std::size_t most) {
+                             return ::pwrite(fd, static_cast<const char*>(from.data()) + n, most,
+                                             static_cast<off_t>(offset + n));
+                           }));
         });
       },
       ec);

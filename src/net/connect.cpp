@@ -59,14 +59,18 @@ class attempt {
   explicit attempt(const net::address& to) noexcept : to_(&to) {}
 
   bool was_queue_full() const noexcept { return was_queue_full_; }
+  int refusal() const noexcept { return refusal_; }  // 0: none that begin() would know of
   attempt again() const noexcept { return attempt(*to_); }
 
   void begin(int fd) noexcept {
     is_begun_ = true;
     answer_ = os::call(os::site::connect, ::connect, fd, to_->data(), to_->size()) == 0 ? 0 : errno;
-    was_queue_full_ = answer_ == EAGAIN;
+    was_queue_full_ = answer_ == EAGAIN && to_->family() == AF_UNIX;
     if (was_queue_full_) {
       answer_ = EBUSY;  // not to be waited for
+    } else if (answer_ == EAGAIN) {
+      refusal_ =
+          answer_;  // of others it means that no port or no route is left: nothing to wait for either
     } else if (answer_ == EINPROGRESS || answer_ == EINTR) {
       answer_ = EAGAIN;
     }
@@ -86,6 +90,7 @@ class attempt {
   const net::address* to_;
   bool is_begun_ = false;
   bool was_queue_full_ = false;
+  int refusal_ = 0;
   int answer_ = kNotTold;  // to begin()
 };
 
@@ -126,6 +131,10 @@ net::conn connect_once(const context& ctx, const network& net, const net::addres
   // (io/descriptor.hpp).
   attempt first(to);
   first.begin(fd.get());
+  if (first.refusal() != 0) {
+    ec = io::detail::system_error(first.refusal());
+    return {};
+  }
   auto d = adopt_socket(fd, net, ec);
   if (d == nullptr) return {};
   cut_short watch(ctx, d);

@@ -26,8 +26,11 @@ verdict try_it() noexcept {
   std::memcpy(&at.sin6_addr, kLoopback6, sizeof kLoopback6);
   const int result =
       os::call(os::site::ipv6_bind, ::bind, fd, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+  const int why = errno;
   ::close(fd);
-  return result == 0 ? verdict::works : verdict::does_not;
+  if (result == 0) return verdict::works;
+  // Without a free port or memory one does not know.
+  return why == EADDRNOTAVAIL || why == EAFNOSUPPORT ? verdict::does_not : verdict::unknown;
 }
 
 }  // namespace

@@ -55,13 +55,12 @@ struct caller {
 };
 
 int accept_once(int fd, caller& who) noexcept {
-  for (;;) {
-    who.size = sizeof who.place;
-    const int got =
-        os::call(os::site::accept, ::accept4, fd, reinterpret_cast<sockaddr*>(&who.place),
-                 &who.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (got != -1 || !is_about_one_connection(io::detail::last_error())) return got;
-  }
+  who.size = sizeof who.place;
+  const int got = os::call(os::site::accept, ::accept4, fd, reinterpret_cast<sockaddr*>(&who.place),
+                           &who.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  // As if it had been interrupted: tried again, unless the listener was closed meanwhile.
+  if (got == -1 && is_about_one_connection(errno)) errno = EINTR;
+  return got;
 }
 
 // False: closed, or out of time.
@@ -103,7 +102,8 @@ listener listen_at(const network& net, const address& at, const listen_options& 
   auto d = networks::adopt_socket(fd, net, ec);
   if (d == nullptr) return {};
   auto e = std::make_shared<detail::ends>();
-  e->local = networks::local_address(d->fd(), net.name);
+  e->local = networks::local_address(d->fd(), net.name, ec);
+  if (ec) return {};
   d->name = std::string(e->local.network()) + " " + e->local.to_string();
   if (net.is_unix() && !at.to_string().empty() && at.to_string().front() != '@')
     d->path = at.to_string();

@@ -36,12 +36,12 @@ packet_conn listen_somewhere(std::string_view network_name, std::string_view tex
   if (!ec && os::call(os::site::bind, ::bind, fd.get(), at.data(), at.size()) != 0)
     ec = io::detail::system_error(io::detail::last_error());
   auto d = !ec ? networks::adopt_socket(fd, *net, ec) : nullptr;
+  auto e = std::make_shared<detail::ends>();
+  if (!ec) e->local = networks::local_address(d->fd(), net->name, ec);
   if (ec) {
     failed.set(ec, about);
     return {};
   }
-  auto e = std::make_shared<detail::ends>();
-  e->local = networks::local_address(d->fd(), net->name);
   d->name = std::string(e->local.network()) + " " + e->local.to_string();
   if (net->is_unix() && !at.to_string().empty() && at.to_string().front() != '@')
     d->path = at.to_string();

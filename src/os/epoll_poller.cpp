@@ -26,10 +26,24 @@ constexpr std::size_t kBatch = 128;
 
 constinit std::atomic<bool> has_pwait2{true};
 
+// What the kernel says of a descriptor that is not the poller's any more.
+[[noreturn, gnu::cold]] void die_of_closed(site at) noexcept {
+  die_of_call(at, errno,
+              "somebody has closed the poller's descriptor: numbers that a program has not opened "
+              "are not its own");
+}
+
+int check_sleep(site at, long n) noexcept {
+  if (n == -1 && errno != EINTR) [[unlikely]]
+    die_of_closed(at);
+  return static_cast<int>(n);
+}
+
 int wait_roughly(int epoll, epoll_event* into, int n, std::int64_t for_ns) noexcept {
   const std::int64_t ms = for_ns < 0 ? -1 : (for_ns + kMillisecond - 1) / kMillisecond;
-  return call(site::epoll_sleep, ::epoll_wait, epoll, into, n,
-              static_cast<int>(std::min<std::int64_t>(ms, INT_MAX)));  // 24 days
+  return check_sleep(site::epoll_sleep,
+                     call(site::epoll_sleep, ::epoll_wait, epoll, into, n,
+                          static_cast<int>(std::min<std::int64_t>(ms, INT_MAX))));  // 24 days
 }
 
 // for_ns < 0: for ever.
@@ -39,7 +53,9 @@ int wait_for(int epoll, epoll_event* into, int n, std::int64_t for_ns) noexcept 
   const __kernel_timespec length{for_ns / kSecond, for_ns % kSecond};
   const long result = call(site::epoll_sleep_exactly, ::syscall, SYS_epoll_pwait2, epoll, into, n,
                            &length, nullptr, 0);
-  if (result != -1 || errno != ENOSYS) return static_cast<int>(result);
+  // EPERM: from a sandbox that does not know the call.
+  if (result != -1 || (errno != ENOSYS && errno != EPERM))
+    return check_sleep(site::epoll_sleep_exactly, result);
   has_pwait2.store(false, std::memory_order_relaxed);
   return wait_roughly(epoll, into, n, for_ns);
 }
@@ -101,8 +117,10 @@ std::size_t epoll_poller::wait(std::span<poll_event> events, std::int64_t deadli
       events[nfound++] = to_poll_event(raw[i].data.u64, raw[i].events);
     } else if (deadline_ns != kDoNotWait) {  // else it is for one who waits
       std::uint64_t count;
-      [[maybe_unused]] const ssize_t ignored =
-          call(site::epoll_drain, ::read, interrupt_, &count, sizeof count);
+      // EAGAIN: another one was quicker. If it is not empty now we are told again.
+      if (call(site::epoll_drain, ::read, interrupt_, &count, sizeof count) == -1 &&
+          errno != EAGAIN && errno != EINTR)
+        die_of_closed(site::epoll_drain);
     }
   }
   return nfound;
@@ -111,9 +129,12 @@ std::size_t epoll_poller::wait(std::span<poll_event> events, std::int64_t deadli
 void epoll_poller::interrupt() noexcept {
   const errno_guard guard;
   const std::uint64_t one = 1;
-  // It fails only when the counter is full, and then the poller comes back anyway.
-  [[maybe_unused]] const ssize_t ignored =
-      call(site::epoll_interrupt, ::write, interrupt_, &one, sizeof one);
+  ssize_t n;
+  do n = call(site::epoll_interrupt, ::write, interrupt_, &one, sizeof one);
+  while (n == -1 && errno == EINTR);
+  // EAGAIN: the counter is full, and then the poller comes back anyway.
+  if (n == -1 && errno != EAGAIN) [[unlikely]]
+    die_of_closed(site::epoll_interrupt);
 }
 
 }  // namespace weft::os

@@ -9,6 +9,7 @@
 #include <climits>
 #include <ctime>
 
+#include "os/clock.hpp"
 #include "os/system_call.hpp"
 
 namespace weft::os {
@@ -35,15 +36,25 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
   const long result = call(
       site::futex_wait, ::syscall, SYS_futex, address(word), FUTEX_WAIT_BITSET_PRIVATE, expected,
       deadline_ns == kNoDeadline ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
-  const bool timed_out = result == -1 && errno == ETIMEDOUT;
+  bool timed_out = result == -1 && errno == ETIMEDOUT;
+  // However often it is interrupted, or if it is forbidden: callers loop, and the deadline holds.
+  if (result == -1 && errno != ETIMEDOUT && deadline_ns != kNoDeadline) [[unlikely]]
+    timed_out = now_ns() >= deadline_ns;
   errno = saved;
   return !timed_out;
 }
 
 void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
   const int saved = errno;
-  call(site::futex_wake, ::syscall, SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count, nullptr,
-       nullptr, 0);
+  long result;
+  do
+    result = call(site::futex_wake, ::syscall, SYS_futex, address(word), FUTEX_WAKE_PRIVATE, count,
+                  nullptr, nullptr, 0);
+  while (result == -1 && (errno == EINTR || errno == EAGAIN));
+  // The word may be gone, and its memory be used in a way that the kernel objects to: then nobody sleeps on it.
+  if (result == -1 && errno != EFAULT && errno != EINVAL) [[unlikely]]
+    die_of_call(site::futex_wake, errno,
+                "threads that sleep could not be woken; a sandbox must allow it");
   errno = saved;
 }
 

@@ -73,6 +73,13 @@ template <class Function, class... Arguments>
   return function(arguments...);
 }
 
+// What a call that was made answers; for close(), which lets go of the number whatever it says.
+inline int answer(site at, int result) noexcept {
+  if (const verdict v = judge(at); v.error != 0) [[unlikely]]
+    return fail_with<int>(v.error);
+  return result;
+}
+
 // function(most): one that moves at most so many bytes, or pieces of them.
 template <class Function>
 [[gnu::always_inline]] inline auto transfer(site at, std::size_t wanted,

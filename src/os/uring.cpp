@@ -165,12 +165,18 @@ void uring::cancel(std::uint64_t tag, std::uint64_t own_tag) noexcept {
   request.user_data = own_tag;
 }
 
-// EINTR: a debugger, or the process was stopped. EBUSY: completions wait in the kernel; they come with this very call. EAGAIN: no
+// EINTR: a debugger, or the process was stopped. EBUSY: completions wait in the kernel; they come with this very call. EAGAIN, ENOMEM: no
 // memory for a request just now; what was not taken stays written down, and is taken the next time.
 void uring::wait(bool may_sleep) noexcept {
   const long n = call(site::uring_enter, ::syscall, SYS_io_uring_enter, fd_, nwritten(),
                       may_sleep ? 1 : 0, IORING_ENTER_GETEVENTS, nullptr, std::size_t{0});
-  if (n == -1 && errno == EAGAIN) nap(kMillisecond);
+  if (n != -1 || errno == EINTR || errno == EBUSY) [[likely]]
+    return;
+  if (errno != EAGAIN && errno != ENOMEM)
+    die_of_call(
+        site::uring_enter, errno,
+        "somebody has closed the descriptor of io_uring, or forbids its use since it was opened");
+  nap(kMillisecond);
 }
 
 bool uring::take(completion& into) noexcept {

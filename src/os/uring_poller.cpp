@@ -139,10 +139,14 @@ void uring_poller::wish(uring_slot* slot) noexcept {
   if (slots_.wish(slot)) kick();
 }
 
-// It fails only when the counter is full, after some centuries.
+// EAGAIN: the counter is full, after some centuries.
 void uring_poller::kick() noexcept {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t ignored = call(site::uring_kick, ::write, kick_, &one, sizeof one);
+  ssize_t n;
+  do n = call(site::uring_kick, ::write, kick_, &one, sizeof one);
+  while (n == -1 && errno == EINTR);
+  if (n == -1 && errno != EAGAIN) [[unlikely]]
+    die_of_call(site::uring_kick, errno, "somebody has closed the poller's descriptor");
 }
 
 // --- the helper ---
