@@ -22,7 +22,7 @@ test: ## build the tests and run them all
 	@tools/setup test
 	@tools/ci/release.sh
 
-check: ## every lane: extras dev asan tsan clang aarch64 model install race signals style tidy differential
+check: ## every lane: extras dev asan tsan clang aarch64 model install race signals faults style tidy differential
 	@tools/setup check
 	@tools/ci/all.sh
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "io/descriptor.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/io/async_fd.hpp>
 
@@ -17,10 +18,11 @@ namespace {
 
 detail::descriptor_kind kind_of(int fd) noexcept {
   struct stat info{};
-  if (::fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode)) return detail::descriptor_kind::other;
+  if (os::call(os::site::kind_stat, ::fstat, fd, &info) != 0 || !S_ISSOCK(info.st_mode))
+    return detail::descriptor_kind::other;
   int type = SOCK_STREAM;
   socklen_t size = sizeof type;
-  ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);
+  os::call(os::site::kind_type, ::getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &size);
   return type == SOCK_STREAM ? detail::descriptor_kind::stream_socket
                              : detail::descriptor_kind::packet_socket;
 }
@@ -60,7 +62,7 @@ void async_fd::wait_writable() const {
 
 pipe_ends pipe() {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
+  if (os::call(os::site::pipe, ::pipe2, fds, O_CLOEXEC | O_NONBLOCK) != 0)
     throw std::system_error(errno, std::system_category(), "pipe");
   std::error_code ec;
   async_fd reader(fds[0], ec);

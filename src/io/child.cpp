@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "os/system_call.hpp"
 #include "sched/entry.hpp"
 
 #include <weft/go.hpp>
@@ -24,7 +25,7 @@ constexpr long kPidfdSendSignal = 424;
 
 // Closed: this kernel has none, or there are no descriptors left.
 async_fd watch(pid_t pid) {
-  const auto fd = static_cast<int>(::syscall(kPidfdOpen, pid, 0));
+  const auto fd = static_cast<int>(os::call(os::site::child_watch, ::syscall, kPidfdOpen, pid, 0));
   if (fd == -1) return {};
   std::error_code ec;
   async_fd watch(fd, ec);
@@ -33,7 +34,7 @@ async_fd watch(pid_t pid) {
 }
 
 int wait_by(idtype_t by, id_t id, siginfo_t& info, int how) noexcept {
-  while (::waitid(by, id, &info, how) != 0) {
+  while (os::call(os::site::child_wait, ::waitid, by, id, &info, how) != 0) {
     if (errno != EINTR) return errno;
   }
   return 0;
@@ -111,10 +112,11 @@ int child::signal(int number) noexcept {
   const os::lock_guard hold(lock_);
   if (is_over_) return ESRCH;
   if (const int fd = watch_.native_handle(); fd != -1) {
-    if (::syscall(kPidfdSendSignal, fd, number, nullptr, 0) == 0) return 0;
+    if (os::call(os::site::child_signal, ::syscall, kPidfdSendSignal, fd, number, nullptr, 0) == 0)
+      return 0;
     if (errno != ENOSYS && errno != EPERM) return errno;  // a sandbox may forbid it
   }
-  return ::kill(pid_, number) == 0 ? 0 : errno;
+  return os::call(os::site::child_kill, ::kill, pid_, number) == 0 ? 0 : errno;
 }
 
 void child::add_stray(std::shared_ptr<child> c) noexcept {

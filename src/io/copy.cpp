@@ -14,6 +14,7 @@
 #include "io/descriptor.hpp"
 #include "io/owned_fd.hpp"
 #include "io/quiet_write.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/io/copy.hpp>
 
@@ -60,10 +61,11 @@ class copying {
 
   bool open_pipe() noexcept {
     int ends[2];
-    if (::pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) return false;
+    if (os::call(os::site::copy_pipe, ::pipe2, ends, O_NONBLOCK | O_CLOEXEC) != 0) return false;
     out_.reset(ends[0]);
     in_.reset(ends[1]);
-    ::fcntl(in_.get(), F_SETPIPE_SZ, kPipeSize);  // else it is smaller: that is slower only
+    os::call(os::site::copy_pipe_size, ::fcntl, in_.get(), F_SETPIPE_SZ,
+             kPipeSize);  // else it is smaller: that is slower only
     return true;
   }
 
@@ -73,8 +75,10 @@ class copying {
       is_reading_ = true;
       const ssize_t n = from_d_->read(
           [&](int fd) {
-            return ::splice(fd, nullptr, in_.get(), nullptr, next(kPipeSize),
-                            SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+            return os::transfer(os::site::copy_in, next(kPipeSize), [&](std::size_t most) {
+              return ::splice(fd, nullptr, in_.get(), nullptr, most,
+                              SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+            });
           },
           ec);
       if (ec == std::errc::invalid_argument) ec.clear();  // through memory, then
@@ -104,15 +108,27 @@ class copying {
         ec);
   }
 
+  // It is not empty: so there is nothing to wait for.
+  std::size_t take_from_pipe(char* room, std::error_code& ec) {
+    for (;;) {
+      const ssize_t n =
+          os::transfer(os::site::copy_rest, std::min(n_in_pipe_, kBufferSize),
+                       [&](std::size_t most) { return ::read(out_.get(), room, most); });
+      if (n == -1 && errno == EINTR) continue;
+      if (n == -1) ec = system_error(errno);
+      if (n <= 0) return 0;
+      n_in_pipe_ -= static_cast<std::size_t>(n);
+      return static_cast<std::size_t>(n);
+    }
+  }
+
   // What is in the pipe already, and then the rest.
   void copy_rest(std::error_code& ec) {
     const auto room = std::make_unique_for_overwrite<char[]>(kBufferSize);
     while (left_ != 0) {
       std::size_t n;
       if (n_in_pipe_ != 0) {
-        n = static_cast<std::size_t>(std::max<ssize_t>(
-            ::read(out_.get(), room.get(), std::min(n_in_pipe_, kBufferSize)), 0));
-        n_in_pipe_ -= n;
+        n = take_from_pipe(room.get(), ec);
       } else {
         is_reading_ = true;
         n = from_.read_some({room.get(), next(kBufferSize)}, ec);

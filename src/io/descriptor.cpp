@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "os/clock.hpp"
+#include "os/system_call.hpp"
 #include "sched/current.hpp"
 
 #include <weft/go.hpp>
@@ -33,7 +34,7 @@ void wait_as_thread(const rt::poll_desc& desc, poll_for what) noexcept {
   const std::int64_t for_ns = std::clamp<std::int64_t>(left_ns, 0, kThreadLookNs);
   pollfd p{desc.fd, static_cast<short>(what == poll_for::reading ? POLLIN : POLLOUT), 0};
   const timespec length{0, static_cast<long>(for_ns)};
-  ::ppoll(&p, 1, &length, nullptr);
+  os::call(os::site::thread_poll, ::ppoll, &p, 1, &length, nullptr);
 }
 
 }  // namespace
@@ -50,9 +51,9 @@ std::error_code system_error(int error) noexcept { return {error, std::system_ca
 
 std::shared_ptr<descriptor> descriptor::adopt(int fd, descriptor_kind kind, std::error_code& ec) {
   ec.clear();
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags == -1 ||
-      ((flags & O_NONBLOCK) == 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == -1)) {
+  const int flags = os::call(os::site::adopt_get_flags, ::fcntl, fd, F_GETFL);
+  if (flags == -1 || ((flags & O_NONBLOCK) == 0 && os::call(os::site::adopt_set_flags, ::fcntl, fd,
+                                                            F_SETFL, flags | O_NONBLOCK) == -1)) {
     ec = system_error(errno);
     return nullptr;
   }
@@ -92,9 +93,10 @@ void descriptor::close_number() noexcept {
 // If there can be no socket it goes with the last one.
 void descriptor::empty_number() noexcept {
   sched::end_polling(desc_);
-  const int nothing = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int nothing = os::call(os::site::empty_socket, ::socket, AF_UNIX,
+                               SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (nothing == -1) return;
-  ::dup3(nothing, number_, O_CLOEXEC);
+  os::call(os::site::empty_dup, ::dup3, nothing, number_, O_CLOEXEC);
   ::close(nothing);
 }
 
@@ -106,7 +108,7 @@ bool descriptor::close() noexcept {
   if (!users_.shut()) return false;
   sched::close_polled(desc_);
   // Before the socket goes: nobody else can have made that path again.
-  if (!path.empty()) ::unlink(path.c_str());
+  if (!path.empty()) os::call(os::site::path_unlink, ::unlink, path.c_str());
   if (users_.has_others()) empty_number();
   return true;
 }
@@ -153,7 +155,10 @@ bool descriptor::is_wrongly_refused() const noexcept {
   if (kind_ != descriptor_kind::tcp_socket || !desc_->is_unusual.load(std::memory_order_seq_cst))
     return false;  // [fd.drained]
   pollfd p{fd(), POLLIN, 0};
-  const bool is_there = ::poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0;
+  int n;
+  do n = os::call(os::site::refused_poll, ::poll, &p, 1u, 0);
+  while (n == -1 && errno == EINTR);  // also without waiting, if a signal is pending
+  const bool is_there = n == 1 && (p.revents & POLLIN) != 0;
   errno = EAGAIN;
   return is_there;
 }
@@ -171,8 +176,15 @@ void descriptor::wait(poll_for what, std::error_code& ec) {
   const std::lock_guard mine(what == poll_for::reading ? reading_ : writing_);
   // What is ready already tells no news: asked without waiting first.
   pollfd p{fd(), static_cast<short>(what == poll_for::reading ? POLLIN : POLLOUT), 0};
-  while (may_try(sched::check_poll(desc_, what), ec) && ::poll(&p, 1, 0) == 0) {
-    if (!await(what, ec)) return;
+  while (may_try(sched::check_poll(desc_, what), ec)) {
+    const int n = os::call(os::site::wait_poll, ::poll, &p, 1u, 0);
+    if (n > 0) return;
+    if (n == 0 && !await(what, ec)) return;
+    if (n == -1 &&
+        !is_interrupted(last_error())) {  // that comes also without waiting, if a signal is pending
+      ec = why(last_error());
+      return;
+    }
   }
 }
 

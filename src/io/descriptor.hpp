@@ -159,7 +159,10 @@ auto descriptor::transfer(rt::poll_for what, mutex& turn, Call call, std::error_
     const result r = call(fd());
     if (r != result(-1)) return r;
     const int error = last_error();
-    if (is_interrupted(error)) continue;
+    if (is_interrupted(error)) {
+      if (!may_try(sched::check_poll(desc_, what), ec)) return r;
+      continue;
+    }
     if (!is_would_block(error)) {
       ec = why(error);
       return r;

@@ -16,6 +16,7 @@
 
 #include "io/quiet_write.hpp"
 #include "io/use_count.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/go.hpp>
 #include <weft/io/file.hpp>
@@ -52,7 +53,9 @@ class file_state {
 
   // Whoever reads from a pipe that was opened as a file may have gone. Else the signal need not be kept away, at two system calls each time.
   ssize_t write_once(int fd, const void* from, std::size_t size) const noexcept {
-    return is_regular_ ? ::write(fd, from, size) : write_quietly(fd, from, size);
+    if (!is_regular_) return write_quietly(fd, from, size);
+    return os::transfer(os::site::file_write, size,
+                        [&](std::size_t most) { return ::write(fd, from, most); });
   }
 
   // call(fd) in blocking(), counted in. T(-1): errno tells why, or it is closed.
@@ -85,7 +88,8 @@ class file_state {
 
   static bool is_regular(int fd) noexcept {
     struct stat info{};
-    return blocking([&] { return ::fstat(fd, &info); }) == 0 && S_ISREG(info.st_mode);
+    return blocking([&] { return os::call(os::site::file_kind, ::fstat, fd, &info); }) == 0 &&
+           S_ISREG(info.st_mode);
   }
   template <class Call>
   auto attempt(Call call, std::error_code& ec) {
@@ -95,7 +99,9 @@ class file_state {
   }
   std::error_code close_number() noexcept {
     // Never again, whatever it says: on Linux the number is free even after EINTR.
-    if (blocking([this] { return ::close(fd_); }) == 0 || errno == EINTR) return {};
+    if (blocking([this] { return os::answer(os::site::file_close, ::close(fd_)); }) == 0 ||
+        errno == EINTR)
+      return {};
     return {errno, std::system_category()};
   }
 
@@ -141,14 +147,25 @@ ssize_t until_not_interrupted(Call call) noexcept {
 }
 
 ssize_t read_once(int fd, void* into, std::size_t size) noexcept {
-  return until_not_interrupted([&] { return ::read(fd, into, std::min(size, kMostPerCall)); });
+  return until_not_interrupted([&] {
+    return os::transfer(os::site::file_read, std::min(size, kMostPerCall),
+                        [&](std::size_t most) { return ::read(fd, into, most); });
+  });
 }
 ssize_t write_once(const file_state& f, int fd, const void* from, std::size_t size) noexcept {
   return until_not_interrupted(
       [&] { return f.write_once(fd, from, std::min(size, kMostPerCall)); });
 }
 
-// step(done): moves some of the bytes after the first `done`; 0: there are no more. How many were moved is in done also after an error.
+// A write that writes nothing and says nothing would go on for ever, or end as if all had been written.
+ssize_t unless_stuck(ssize_t nwritten) noexcept {
+  if (nwritten != 0) return nwritten;
+  errno = EIO;
+  return -1;
+}
+
+// step(done): moves some of the bytes after the first `done`; 0: there are no more (to be read). How many were moved is in done also after an
+// error.
 template <class Step>
 ssize_t move_all(std::size_t size, std::size_t& done, Step step) noexcept {
   while (done < size) {
@@ -211,8 +228,10 @@ file file::open(const std::string& path, open_mode mode, unsigned permissions,
   }
   std::string name = path;  // before there is something to be closed
   const int fd = blocking([&] {
-    return static_cast<int>(until_not_interrupted(
-        [&] { return ::open(path.c_str(), flags, static_cast<mode_t>(permissions)); }));
+    return static_cast<int>(until_not_interrupted([&] {
+      return os::call(os::site::file_open, ::open, path.c_str(), flags,
+                      static_cast<mode_t>(permissions));
+    }));
   });
   if (fd == -1) {
     ec = {errno, std::system_category()};
@@ -280,9 +299,11 @@ std::size_t file::read_at(std::uint64_t offset, mutable_buffer into, std::error_
   f->run(
       [&](int fd) {
         return move_all(into.size(), done, [&](std::size_t from) {
-          return ::pread(fd, static_cast<char*>(into.data()) + from,
-                         std::min(into.size() - from, kMostPerCall),
-                         static_cast<off_t>(offset + from));
+          return os::transfer(os::site::file_read_at, std::min(into.size() - from, kMostPerCall),
+                              [&](std::size_t most) {
+                                return ::pread(fd, static_cast<char*>(into.data()) + from, most,
+                                               static_cast<off_t>(offset + from));
+                              });
         });
       },
       ec);
@@ -299,7 +320,7 @@ std::string file::read_all(std::error_code& ec) const {
       [&](int fd) -> ssize_t {
         // One byte more than there should be: then the second read finds the end, and nothing is moved.
         struct stat info{};
-        if (::fstat(fd, &info) == 0 && info.st_size > 0)
+        if (os::call(os::site::file_size, ::fstat, fd, &info) == 0 && info.st_size > 0)
           all.resize(static_cast<std::size_t>(info.st_size) + 1);
         for (;;) {
           if (done == all.size()) all.resize(std::max(kFirstRead, all.size() * 2));
@@ -331,7 +352,8 @@ std::size_t file::write_all(const_buffer from, std::error_code& ec) const {
       f->writing,
       [&](int fd) {
         return move_all(from.size(), done, [&](std::size_t n) {
-          return write_once(*f, fd, static_cast<const char*>(from.data()) + n, from.size() - n);
+          return unless_stuck(
+              write_once(*f, fd, static_cast<const char*>(from.data()) + n, from.size() - n));
         });
       },
       ec);
@@ -344,14 +366,20 @@ std::size_t file::write_at(std::uint64_t offset, const_buffer from, std::error_c
   std::size_t done = 0;
   f->run(
       [&](int fd) -> ssize_t {
+        const int flags = os::call(os::site::file_flags, ::fcntl, fd, F_GETFL);
+        if (flags == -1) return -1;
         // The kernel would write to the end all the same.
-        if ((::fcntl(fd, F_GETFL) & O_APPEND) != 0) {
+        if ((flags & O_APPEND) != 0) {
           errno = EINVAL;
           return -1;
         }
         return move_all(from.size(), done, [&](std::size_t n) {
-          return ::pwrite(fd, static_cast<const char*>(from.data()) + n,
-                          std::min(from.size() - n, kMostPerCall), static_cast<off_t>(offset + n));
+          return unless_stuck(
+              os::transfer(os::site::file_write_at, std::min(from.size() - n, kMostPerCall),
+                           [&](std::size_t most) {
+                             return ::pwrite(fd, static_cast<const char*>(from.data()) + n, most,
+                                             static_cast<off_t>(offset + n));
+                           }));
         });
       },
       ec);
@@ -366,7 +394,8 @@ std::uint64_t file::seek(std::int64_t offset, seek_from from, std::error_code& e
   const int whence = from == seek_from::begin     ? SEEK_SET
                      : from == seek_from::current ? SEEK_CUR
                                                   : SEEK_END;
-  const off_t now = f->run([&](int fd) { return ::lseek(fd, offset, whence); }, ec);
+  const off_t now = f->run(
+      [&](int fd) { return os::call(os::site::file_seek, ::lseek, fd, offset, whence); }, ec);
   return now >= 0 ? static_cast<std::uint64_t>(now) : 0;
 }
 
@@ -374,7 +403,7 @@ std::uint64_t file::size(std::error_code& ec) const {
   file_state* const f = get(impl_, ec);
   if (f == nullptr) return 0;
   struct stat info{};
-  f->run([&](int fd) { return ::fstat(fd, &info); }, ec);
+  f->run([&](int fd) { return os::call(os::site::file_size, ::fstat, fd, &info); }, ec);
   return static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -383,7 +412,9 @@ void file::truncate(std::uint64_t size, std::error_code& ec) const {
   if (f == nullptr || !is_offset(size, 0, ec)) return;
   f->run(
       [&](int fd) {
-        return until_not_interrupted([&] { return ::ftruncate(fd, static_cast<off_t>(size)); });
+        return until_not_interrupted([&] {
+          return os::call(os::site::file_truncate, ::ftruncate, fd, static_cast<off_t>(size));
+        });
       },
       ec);
 }
@@ -391,7 +422,11 @@ void file::truncate(std::uint64_t size, std::error_code& ec) const {
 void file::sync(std::error_code& ec) const {
   file_state* const f = get(impl_, ec);
   if (f == nullptr) return;
-  f->run([&](int fd) { return until_not_interrupted([&] { return ::fsync(fd); }); }, ec);
+  f->run(
+      [&](int fd) {
+        return until_not_interrupted([&] { return os::call(os::site::file_sync, ::fsync, fd); });
+      },
+      ec);
 }
 
 void file::set_deadline(time_point, std::error_code& ec) const noexcept { ec = no_deadlines(); }

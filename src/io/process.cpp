@@ -19,6 +19,7 @@
 #include "io/child.hpp"
 #include "io/owned_fd.hpp"
 #include "os/signal_name.hpp"
+#include "os/system_call.hpp"
 #include "os/text.hpp"
 #include "sched/start.hpp"
 
@@ -60,7 +61,7 @@ constexpr int kFirstFree = 3;
 }
 
 int moved_up(int fd) {
-  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree);
+  const int moved = os::call(os::site::spawn_dup, ::fcntl, fd, F_DUPFD_CLOEXEC, kFirstFree);
   if (moved == -1) throw_errno("dup");
   return moved;
 }
@@ -74,7 +75,8 @@ int source_of(const redirect& r, int which, async_fd& ours) {
     case redirect::kind::same_as_out:
       throw std::invalid_argument("weft: io::process: only the error output can go where out does");
     case redirect::kind::null: {
-      const owned_fd null(::open("/dev/null", (is_input ? O_RDONLY : O_WRONLY) | O_CLOEXEC));
+      const owned_fd null(os::call(os::site::spawn_null, ::open, "/dev/null",
+                                   (is_input ? O_RDONLY : O_WRONLY) | O_CLOEXEC));
       if (null.get() == -1) throw_errno("open /dev/null");
       return moved_up(null.get());
     }
@@ -82,7 +84,7 @@ int source_of(const redirect& r, int which, async_fd& ours) {
       return moved_up(r.fd());
     case redirect::kind::pipe: {
       int ends[2];
-      if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+      if (os::call(os::site::spawn_pipe, ::pipe2, ends, O_CLOEXEC) != 0) throw_errno("pipe");
       const owned_fd theirs(ends[is_input ? 0 : 1]);
       owned_fd mine(ends[is_input ? 1 : 0]);  // theirs stays blocking: most programs expect it
       ours = async_fd(mine.get());
@@ -122,7 +124,8 @@ class plan {
         environment ? pointers_to(*environment) : std::vector<char*>();
     char* const* const env = environment ? variables.data() : ::environ;
     return blocking([&] {
-      return ::posix_spawnp(&pid, arguments[0], &actions_, nullptr, arguments.data(), env);
+      return os::call_for_error(os::site::spawn, ::posix_spawnp, &pid, arguments[0], &actions_,
+                                nullptr, arguments.data(), env);
     });
   }
 

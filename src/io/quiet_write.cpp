@@ -5,9 +5,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/sendfile.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
+
+#include "os/system_call.hpp"
 
 namespace weft::inline v1::io::detail {
 
@@ -39,21 +42,32 @@ ssize_t quietly(Call call) noexcept {
 }  // namespace
 
 ssize_t write_quietly(int fd, const iovec* parts, int nparts) noexcept {
-  return quietly([&] { return ::writev(fd, parts, nparts); });
+  return quietly([&] {
+    return os::transfer(
+        os::site::stream_write_parts, static_cast<std::size_t>(nparts),
+        [&](std::size_t most) { return ::writev(fd, parts, static_cast<int>(most)); });
+  });
 }
 
 ssize_t write_quietly(int fd, const void* data, std::size_t size) noexcept {
-  const iovec part{const_cast<void*>(data), size};
-  return write_quietly(fd, &part, 1);
+  return quietly([&] {
+    return os::transfer(os::site::stream_write, size,
+                        [&](std::size_t most) { return ::write(fd, data, most); });
+  });
 }
 
 ssize_t send_file_quietly(int to, int file, off_t* at, std::size_t size) noexcept {
-  return quietly([&] { return ::sendfile(to, file, at, size); });
+  return quietly([&] {
+    return os::transfer(os::site::send_file, size,
+                        [&](std::size_t most) { return ::sendfile(to, file, at, most); });
+  });
 }
 
 ssize_t splice_quietly(int pipe, int to, std::size_t size) noexcept {
   return quietly([&] {
-    return ::splice(pipe, nullptr, to, nullptr, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    return os::transfer(os::site::copy_out, size, [&](std::size_t most) {
+      return ::splice(pipe, nullptr, to, nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    });
   });
 }
 

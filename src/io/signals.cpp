@@ -35,16 +35,19 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "chan/impl.hpp"
 #include "io/descriptor.hpp"
 #include "os/lock.hpp"
 #include "os/signal_name.hpp"
+#include "os/system_call.hpp"
 #include "os/text.hpp"
 #include "rt/poll_desc.hpp"
 #include "sched/entry.hpp"
@@ -54,6 +57,7 @@
 
 #include <weft/go.hpp>
 #include <weft/io/signals.hpp>
+#include <weft/time.hpp>
 
 namespace weft::inline v1::io {
 
@@ -63,6 +67,7 @@ using signal_set = std::uint64_t;  // the kernel's numbers 1 to 64
 using os::kHighestSignal;
 
 constexpr std::size_t kRoom = 16;
+constexpr auto kPause = std::chrono::milliseconds(10);
 
 constexpr signal_set bit(int number) noexcept { return signal_set{1} << (number - 1); }
 
@@ -114,7 +119,8 @@ bool is_of_this_runtime() noexcept {
 void wake_forwarder() noexcept {
   const std::uint64_t one = 1;
   // It cannot be full, and there is nobody to tell.
-  [[maybe_unused]] const ssize_t n = ::write(wake_fd, &one, sizeof one);
+  [[maybe_unused]] const ssize_t n =
+      os::call(os::site::signals_wake, ::write, wake_fd.load(), &one, sizeof one);
 }
 
 // --- the handler ---
@@ -148,9 +154,7 @@ void let_default_act(int number) noexcept {
   ::raise(number);
 }
 
-bool is_wanted(int number) noexcept {
-  return (wanted & bit(number)) != 0 && is_of_this_runtime();
-}
+bool is_wanted(int number) noexcept { return (wanted & bit(number)) != 0 && is_of_this_runtime(); }
 
 // False: it is nobody's.
 bool hand_over(int number) noexcept {
@@ -179,11 +183,12 @@ void remember(int number, const struct sigaction& action) noexcept {
   p.plain = has_info || action.sa_handler == SIG_DFL ? nullptr : action.sa_handler;
 }
 
-void install_locked(int number) noexcept {
+// 0, or errno.
+int install_locked(int number) noexcept {
   struct sigaction now{};
-  if (::sigaction(number, nullptr, &now) != 0) return;
-  if (is_ours(now)) return;  // a runtime has ended with it
-  remember(number, now);     // before ours can be called
+  if (::sigaction(number, nullptr, &now) != 0) return errno;
+  if (is_ours(now)) return 0;  // a runtime has ended with it
+  remember(number, now);       // before ours can be called
   struct sigaction ours{};
   ours.sa_sigaction = &handle;
   // What it says about children stays. Calls are restarted: nobody wrote them with this signal in mind.
@@ -193,7 +198,7 @@ void install_locked(int number) noexcept {
   sigfillset(&ours.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
     sigdelset(&ours.sa_mask, fault);
-  ::sigaction(number, &ours, nullptr);
+  return os::call(os::site::signals_install, ::sigaction, number, &ours, nullptr) == 0 ? 0 : errno;
 }
 
 void restore_locked(int number) noexcept {
@@ -203,14 +208,19 @@ void restore_locked(int number) noexcept {
     ::sigaction(number, &before[number], nullptr);
 }
 
-// The listeners have changed.
-void settle_locked() noexcept {
+// The listeners have changed. 0, or why one of the signals cannot be had.
+int settle_locked() noexcept {
   signal_set all = 0;
   for (const listener* l = first; l != nullptr; l = l->next) all |= l->wants;
   wanted = all;  // first: what comes before the next lines finds its way
-  for (signal_set more = all & ~installed; more != 0;) install_locked(take_first(more));
+  int why = 0;
+  for (signal_set more = all & ~installed; more != 0;) {
+    const int error = install_locked(take_first(more));
+    if (why == 0) why = error;
+  }
   for (signal_set less = installed & ~all; less != 0;) restore_locked(take_first(less));
   installed = all;
+  return why;
 }
 
 void unlink_locked(listener* l) noexcept {
@@ -299,10 +309,17 @@ void forward() {
   sched::set_poll_deadline(wake_up, rt::poll_for::reading, rt::kNever);  // out with a former one
   do {
     std::uint64_t count = 0;
-    while (::read(wake_fd, &count, sizeof count) == -1) {
+    while (os::call(os::site::signals_take, ::read, wake_fd.load(), &count, sizeof count) == -1) {
       // Not errno itself: its address is this thread's, and we may be on another one after the wait.
-      if (detail::is_would_block(detail::last_error()))
-        sched::wait_polled(wake_up, rt::poll_for::reading);
+      const int why = detail::last_error();
+      if (detail::is_would_block(why)) {
+        // `closing`: no poller can be had just now.
+        if (sched::wait_polled(wake_up, rt::poll_for::reading) == sched::poll_result::closing)
+          sleep_for(kPause);
+      } else if (!detail::is_interrupted(why)) {
+        os::die_of_call(os::site::signals_take, why,
+                        "somebody has closed the descriptor by which signals are handed over");
+      }
     }
     send_again(deliver_arrived());
   } while (!is_over());
@@ -313,7 +330,7 @@ void forward() {
 // Once; stays for ever.
 void make_wake_up() {
   if (wake_fd != -1) return;
-  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int fd = os::call(os::site::signals_eventfd, ::eventfd, 0u, EFD_CLOEXEC | EFD_NONBLOCK);
   if (fd == -1) throw std::system_error(errno, std::system_category(), "signals: eventfd");
   rt::poll_desc* const desc = rt::take_poll_desc(fd);
   const int why = desc != nullptr ? sched::begin_polling(desc) : ENOMEM;
@@ -353,8 +370,12 @@ void check(int number) {
     refuse(number, "is the one that weft stops goroutines with (options::preempt_signal)");
 }
 
-// True: the caller starts a forwarder.
-bool enter(listener* l) noexcept {
+struct entrance {
+  int error = 0;                 // why a signal cannot be had; then the listener is not there
+  bool needs_forwarder = false;  // the caller starts one
+};
+
+entrance enter(listener* l) noexcept {
   const sched::bracket inside;
   const os::lock_guard hold(lock);
   // relaxed: we are in that runtime, or it ends right now and nothing comes of it
@@ -369,10 +390,12 @@ bool enter(listener* l) noexcept {
   l->next = first;
   l->is_linked = true;
   first = l;
-  settle_locked();
-  const bool is_needed = !is_forwarding;
-  is_forwarding = true;
-  return is_needed;
+  if (const int error = settle_locked(); error != 0) {
+    unlink_locked(l);
+    settle_locked();
+    return {.error = error};
+  }
+  return {.needs_forwarder = !std::exchange(is_forwarding, true)};
 }
 
 // It could not be started: the next one tries again.
@@ -399,7 +422,10 @@ recv_chan<int> signal_chan(std::initializer_list<int> numbers) {
   made->wants = wants;
   listener* const l = made.release();
   l->to->keep_by(l, &let_go);
-  if (enter(l)) {
+  const entrance in = enter(l);
+  if (in.error != 0)
+    throw std::system_error(in.error, std::system_category(), "signals: sigaction");
+  if (in.needs_forwarder) {
     try {
       go(&forward);
     } catch (...) {

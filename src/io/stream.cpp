@@ -11,6 +11,7 @@
 
 #include "io/descriptor.hpp"
 #include "io/quiet_write.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/io/stream.hpp>
 
@@ -36,14 +37,21 @@ std::size_t read_once(descriptor* d, mutable_buffer into, std::error_code& ec) {
   const ssize_t got = d->read_bytes(
       n,
       [&](int fd) {
-        return d->is_socket() ? ::recv(fd, into.data(), n, 0) : ::read(fd, into.data(), n);
+        return d->is_socket()
+                   ? os::transfer(
+                         os::site::stream_recv, n,
+                         [&](std::size_t most) { return ::recv(fd, into.data(), most, 0); })
+                   : os::transfer(os::site::stream_read, n,
+                                  [&](std::size_t most) { return ::read(fd, into.data(), most); });
       },
       ec);
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
 ssize_t write_piece(const descriptor& d, int fd, const void* from, std::size_t n) noexcept {
-  return d.is_socket() ? ::send(fd, from, n, MSG_NOSIGNAL) : detail::write_quietly(fd, from, n);
+  if (!d.is_socket()) return detail::write_quietly(fd, from, n);
+  return os::transfer(os::site::stream_send, n,
+                      [&](std::size_t most) { return ::send(fd, from, most, MSG_NOSIGNAL); });
 }
 
 std::size_t write_once(descriptor* d, const_buffer from, std::error_code& ec) {
@@ -121,8 +129,11 @@ ssize_t write_parts(const descriptor& d, int fd, const remaining& rest) noexcept
   if (!d.is_socket()) return detail::write_quietly(fd, rest.data(), rest.size());
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(rest.data());
-  message.msg_iovlen = static_cast<std::size_t>(rest.size());
-  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+  return os::transfer(os::site::stream_send_parts, static_cast<std::size_t>(rest.size()),
+                      [&](std::size_t most) {
+                        message.msg_iovlen = most;
+                        return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+                      });
 }
 
 // In several calls they would be several datagrams.

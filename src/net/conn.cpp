@@ -9,6 +9,7 @@
 
 #include "io/quiet_write.hpp"
 #include "net/socket.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/net/conn.hpp>
 
@@ -24,7 +25,7 @@ void control(io::detail::descriptor* d, Call call, std::error_code& ec) noexcept
 }
 
 int set(int fd, int level, int which, int value) noexcept {
-  return ::setsockopt(fd, level, which, &value, sizeof value);
+  return os::call(os::site::socket_option, ::setsockopt, fd, level, which, &value, sizeof value);
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ void conn::shutdown(direction what, std::error_code& ec) const noexcept {
   const int how = what == direction::read    ? SHUT_RD
                   : what == direction::write ? SHUT_WR
                                              : SHUT_RDWR;
-  control(get(ec), [how](int fd) { return ::shutdown(fd, how); }, ec);
+  control(get(ec), [how](int fd) { return os::call(os::site::shutdown, ::shutdown, fd, how); }, ec);
 }
 void conn::shutdown(direction what) const {
   std::error_code ec;
@@ -79,7 +80,10 @@ void conn::set_linger(std::chrono::seconds how_long, std::error_code& ec) const 
                      static_cast<int>(std::clamp<std::int64_t>(how_long.count(), 0, 32767))};
   control(
       get(ec),
-      [value](int fd) { return ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &value, sizeof value); },
+      [value](int fd) {
+        return os::call(os::site::socket_option, ::setsockopt, fd, SOL_SOCKET, SO_LINGER, &value,
+                        sizeof value);
+      },
       ec);
 }
 void conn::set_linger(std::chrono::seconds how_long) const {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "net/socket.hpp"
+#include "os/system_call.hpp"
 #include "sched/current.hpp"
 
 #include <weft/chan.hpp>
@@ -36,12 +37,16 @@ constexpr int kSelfTries = 3;
 int ask_answer(int fd) noexcept {
   int error = 0;
   socklen_t size = sizeof error;
-  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return -1;
+  if (os::call(os::site::connect_answer, ::getsockopt, fd, SOL_SOCKET, SO_ERROR, &error, &size) !=
+      0)
+    return -1;
   if (error == 0) {
     // Told that it can be written, and yet perhaps not connected: that is known once it has a partner.
     sockaddr_storage partner;
     size = sizeof partner;
-    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&partner), &size) == 0) return 0;
+    if (os::call(os::site::connect_partner, ::getpeername, fd,
+                 reinterpret_cast<sockaddr*>(&partner), &size) == 0)
+      return 0;
     error = EAGAIN;
   }
   const bool is_under_way = error == EINPROGRESS || error == EALREADY || error == EINTR;
@@ -54,14 +59,18 @@ class attempt {
   explicit attempt(const net::address& to) noexcept : to_(&to) {}
 
   bool was_queue_full() const noexcept { return was_queue_full_; }
+  int refusal() const noexcept { return refusal_; }  // 0: none that begin() would know of
   attempt again() const noexcept { return attempt(*to_); }
 
   void begin(int fd) noexcept {
     is_begun_ = true;
-    answer_ = ::connect(fd, to_->data(), to_->size()) == 0 ? 0 : errno;
-    was_queue_full_ = answer_ == EAGAIN;
+    answer_ = os::call(os::site::connect, ::connect, fd, to_->data(), to_->size()) == 0 ? 0 : errno;
+    was_queue_full_ = answer_ == EAGAIN && to_->family() == AF_UNIX;
     if (was_queue_full_) {
       answer_ = EBUSY;  // not to be waited for
+    } else if (answer_ == EAGAIN) {
+      refusal_ =
+          answer_;  // of others it means that no port or no route is left: nothing to wait for either
     } else if (answer_ == EINPROGRESS || answer_ == EINTR) {
       answer_ = EAGAIN;
     }
@@ -81,6 +90,7 @@ class attempt {
   const net::address* to_;
   bool is_begun_ = false;
   bool was_queue_full_ = false;
+  int refusal_ = 0;
   int answer_ = kNotTold;  // to begin()
 };
 
@@ -121,6 +131,10 @@ net::conn connect_once(const context& ctx, const network& net, const net::addres
   // (io/descriptor.hpp).
   attempt first(to);
   first.begin(fd.get());
+  if (first.refusal() != 0) {
+    ec = io::detail::system_error(first.refusal());
+    return {};
+  }
   auto d = adopt_socket(fd, net, ec);
   if (d == nullptr) return {};
   cut_short watch(ctx, d);

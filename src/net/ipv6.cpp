@@ -10,6 +10,7 @@
 
 #include "net/ip.hpp"
 #include "net/ipv6.hpp"
+#include "os/system_call.hpp"
 
 namespace weft::networks {
 
@@ -18,14 +19,18 @@ namespace {
 enum class verdict : std::uint8_t { unknown, works, does_not };
 
 verdict try_it() noexcept {
-  const int fd = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = os::call(os::site::ipv6_socket, ::socket, AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno == EAFNOSUPPORT ? verdict::does_not : verdict::unknown;
   sockaddr_in6 at{};
   at.sin6_family = AF_INET6;
   std::memcpy(&at.sin6_addr, kLoopback6, sizeof kLoopback6);
-  const int result = ::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+  const int result =
+      os::call(os::site::ipv6_bind, ::bind, fd, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+  const int why = errno;
   ::close(fd);
-  return result == 0 ? verdict::works : verdict::does_not;
+  if (result == 0) return verdict::works;
+  // Without a free port or memory one does not know.
+  return why == EADDRNOTAVAIL || why == EAFNOSUPPORT ? verdict::does_not : verdict::unknown;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "net/resolve.hpp"
 #include "net/socket.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/go.hpp>
 #include <weft/net/listener.hpp>
@@ -54,12 +55,12 @@ struct caller {
 };
 
 int accept_once(int fd, caller& who) noexcept {
-  for (;;) {
-    who.size = sizeof who.place;
-    const int got = ::accept4(fd, reinterpret_cast<sockaddr*>(&who.place), &who.size,
-                              SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (got != -1 || !is_about_one_connection(io::detail::last_error())) return got;
-  }
+  who.size = sizeof who.place;
+  const int got = os::call(os::site::accept, ::accept4, fd, reinterpret_cast<sockaddr*>(&who.place),
+                           &who.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  // As if it had been interrupted: tried again, unless the listener was closed meanwhile.
+  if (got == -1 && is_about_one_connection(errno)) errno = EINTR;
+  return got;
 }
 
 // False: closed, or out of time.
@@ -79,11 +80,15 @@ std::string name_of(const network& net, std::string_view text) {
 
 int bind_and_listen(int fd, const network& net, const address& at, const listen_options& opts) {
   const int on = 1;
-  if (!net.is_unix()) ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (opts.reuse_port && ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) return -1;
-  if (::bind(fd, at.data(), at.size()) != 0) return -1;
+  if (!net.is_unix())
+    os::call(os::site::socket_option, ::setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (opts.reuse_port && os::call(os::site::socket_reuse_port, ::setsockopt, fd, SOL_SOCKET,
+                                  SO_REUSEPORT, &on, sizeof on) != 0)
+    return -1;
+  if (os::call(os::site::bind, ::bind, fd, at.data(), at.size()) != 0) return -1;
   constexpr int kAllTheSystemAllows = 65535;  // it knows its own limit
-  return ::listen(fd, opts.backlog > 0 ? opts.backlog : kAllTheSystemAllows);
+  return os::call(os::site::listen, ::listen, fd,
+                  opts.backlog > 0 ? opts.backlog : kAllTheSystemAllows);
 }
 
 listener listen_at(const network& net, const address& at, const listen_options& opts,
@@ -97,7 +102,8 @@ listener listen_at(const network& net, const address& at, const listen_options& 
   auto d = networks::adopt_socket(fd, net, ec);
   if (d == nullptr) return {};
   auto e = std::make_shared<detail::ends>();
-  e->local = networks::local_address(d->fd(), net.name);
+  e->local = networks::local_address(d->fd(), net.name, ec);
+  if (ec) return {};
   d->name = std::string(e->local.network()) + " " + e->local.to_string();
   if (net.is_unix() && !at.to_string().empty() && at.to_string().front() != '@')
     d->path = at.to_string();

@@ -12,6 +12,7 @@
 
 #include "net/name_service.hpp"
 #include "net/native.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/net/error.hpp>
 
@@ -50,7 +51,8 @@ host_answer ask_system_for_host(const char* name) {
   hints.ai_socktype = SOCK_STREAM;  // one kind, or each address comes three times
   addrinfo* first = nullptr;
   errno = 0;
-  const int result = ::getaddrinfo(name, nullptr, &hints, &first);
+  const int result =
+      os::call_for_error(os::site::lookup_host, ::getaddrinfo, name, nullptr, &hints, &first);
   host_answer answer{error_of_lookup(result, errno), {}};
   if (answer.code) return answer;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(first, &::freeaddrinfo);
@@ -70,7 +72,9 @@ std::optional<std::uint16_t> ask_system_for_service(const char* name,
   char room[2048];  // for a line of the table with all its other names
   servent entry{};
   servent* found = nullptr;
-  if (::getservbyname_r(name, protocol, &entry, room, sizeof room, &found) != 0 || found == nullptr)
+  if (os::call_for_error(os::site::lookup_service, ::getservbyname_r, name, protocol, &entry, room,
+                         sizeof room, &found) != 0 ||
+      found == nullptr)
     return std::nullopt;
   return ntohs(static_cast<std::uint16_t>(found->s_port));
 }

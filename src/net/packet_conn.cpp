@@ -6,6 +6,7 @@
 
 #include "net/resolve.hpp"
 #include "net/socket.hpp"
+#include "os/system_call.hpp"
 
 #include <weft/net/packet_conn.hpp>
 
@@ -32,15 +33,15 @@ packet_conn listen_somewhere(std::string_view network_name, std::string_view tex
   about.append(" ").append(at.to_string());
   std::error_code ec;
   networks::owned_fd fd(networks::make_socket(*net, at.family(), ec));
-  if (!ec && ::bind(fd.get(), at.data(), at.size()) != 0)
+  if (!ec && os::call(os::site::bind, ::bind, fd.get(), at.data(), at.size()) != 0)
     ec = io::detail::system_error(io::detail::last_error());
   auto d = !ec ? networks::adopt_socket(fd, *net, ec) : nullptr;
+  auto e = std::make_shared<detail::ends>();
+  if (!ec) e->local = networks::local_address(d->fd(), net->name, ec);
   if (ec) {
     failed.set(ec, about);
     return {};
   }
-  auto e = std::make_shared<detail::ends>();
-  e->local = networks::local_address(d->fd(), net->name);
   d->name = std::string(e->local.network()) + " " + e->local.to_string();
   if (net->is_unix() && !at.to_string().empty() && at.to_string().front() != '@')
     d->path = at.to_string();
@@ -61,8 +62,8 @@ datagram packet_conn::read_from(io::mutable_buffer into, std::error_code& ec) co
   const ssize_t n = d->read(
       [&](int fd) {
         size = sizeof room;
-        return ::recvfrom(fd, into.data(), into.size(), 0, reinterpret_cast<sockaddr*>(&room),
-                          &size);
+        return os::call(os::site::packet_recv, ::recvfrom, fd, into.data(), into.size(), 0,
+                        reinterpret_cast<sockaddr*>(&room), &size);
       },
       ec);
   if (n < 0) return {};
@@ -84,7 +85,8 @@ std::size_t packet_conn::write_to(io::const_buffer from, const address& to,
   if (d == nullptr) return 0;
   const ssize_t n = d->write(
       [&](int fd) {
-        return ::sendto(fd, from.data(), from.size(), MSG_NOSIGNAL, to.data(), to.size());
+        return os::call(os::site::packet_send, ::sendto, fd, from.data(), from.size(), MSG_NOSIGNAL,
+                        to.data(), to.size());
       },
       ec);
   return n > 0 ? static_cast<std::size_t>(n) : 0;

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include "os/system_call.hpp"
+
 namespace weft::inline v1::net::detail {
 
 namespace {
@@ -34,15 +36,18 @@ namespace {
 constexpr int kKeepAliveSeconds = 15;
 
 void set_option(int fd, int level, int which, int value) noexcept {
-  ::setsockopt(fd, level, which, &value, sizeof value);
+  os::call(os::site::socket_option, ::setsockopt, fd, level, which, &value, sizeof value);
 }
 
 template <class Get>
-net::address ask_address(int fd, std::string_view network, Get get) {
+net::address ask_address(os::site at, int fd, std::string_view network, Get get,
+                         std::error_code& ec) {
   sockaddr_storage room{};
   socklen_t size = sizeof room;
-  if (get(fd, reinterpret_cast<sockaddr*>(&room), &size) != 0) return {};
-  std::error_code ec;
+  if (os::call(at, get, fd, reinterpret_cast<sockaddr*>(&room), &size) != 0) {
+    ec = io::detail::system_error(errno);
+    return {};
+  }
   return net::address::from_native(network, reinterpret_cast<const sockaddr*>(&room), size, ec);
 }
 
@@ -50,7 +55,8 @@ net::address ask_address(int fd, std::string_view network, Get get) {
 
 int make_socket(const network& net, int family, std::error_code& ec) noexcept {
   ec.clear();
-  const int fd = ::socket(family, net.type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int fd =
+      os::call(os::site::socket, ::socket, family, net.type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd == -1) ec = io::detail::system_error(errno);
   // [::] takes IPv4 as well, unless IPv6 alone was asked for.
   if (fd != -1 && family == AF_INET6)
@@ -76,12 +82,12 @@ std::shared_ptr<io::detail::descriptor> adopt_socket(owned_fd& fd, const network
   return d;
 }
 
-net::address local_address(int fd, std::string_view network) {
-  return ask_address(fd, network, &::getsockname);
+net::address local_address(int fd, std::string_view network, std::error_code& ec) {
+  return ask_address(os::site::local_name, fd, network, &::getsockname, ec);
 }
 
-net::address remote_address(int fd, std::string_view network) {
-  return ask_address(fd, network, &::getpeername);
+net::address remote_address(int fd, std::string_view network, std::error_code& ec) {
+  return ask_address(os::site::remote_name, fd, network, &::getpeername, ec);
 }
 
 std::string name_of_connection(const net::detail::ends& e) {
@@ -91,14 +97,16 @@ std::string name_of_connection(const net::detail::ends& e) {
 }
 
 net::conn finish_conn(std::shared_ptr<io::detail::descriptor> d, const network& net) {
-  const net::address partner = remote_address(d->fd(), net.name);
+  std::error_code unknown;  // then it came from nowhere
+  const net::address partner = remote_address(d->fd(), net.name, unknown);
   return finish_conn(std::move(d), net, partner);
 }
 
 net::conn finish_conn(std::shared_ptr<io::detail::descriptor> d, const network& net,
                       const net::address& partner) {
+  std::error_code unknown;  // then it has no name
   auto e = std::make_shared<net::detail::ends>(
-      net::detail::ends{local_address(d->fd(), net.name), partner});
+      net::detail::ends{local_address(d->fd(), net.name, unknown), partner});
   d->name = name_of_connection(*e);
   return net::detail::socket_access::make_conn(std::move(d), std::move(e));
 }

@@ -57,8 +57,8 @@ std::shared_ptr<io::detail::descriptor> adopt_socket(owned_fd& fd, const network
                                                      std::error_code& ec);
 
 // Its own address and its partner's; empty if it has none.
-net::address local_address(int fd, std::string_view network);
-net::address remote_address(int fd, std::string_view network);
+net::address local_address(int fd, std::string_view network, std::error_code& ec);
+net::address remote_address(int fd, std::string_view network, std::error_code& ec);
 
 // "tcp 127.0.0.1:4711->127.0.0.1:80"
 std::string name_of_connection(const net::detail::ends& e);

@@ -8,12 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 
 unsigned online_cpus() noexcept {
   // The kernel refuses a mask shorter than its own, and 8192 CPUs is the most it can be built for on our processors.
   std::uint64_t mask[8192 / 64] = {};
-  if (::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) <= 0) return 1;
+  if (call(site::affinity, ::syscall, SYS_sched_getaffinity, 0, sizeof mask, mask) <= 0) return 1;
   unsigned ncpus = 0;
   for (const std::uint64_t word : mask) ncpus += static_cast<unsigned>(std::popcount(word));
   return std::max(ncpus, 1U);

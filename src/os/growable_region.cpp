@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "os/system_call.hpp"
 #include "os/vm.hpp"
 
 #if defined(__SANITIZE_THREAD__)
@@ -24,19 +25,20 @@ namespace weft::os {
 
 namespace {
 
-void* map(std::size_t bytes) noexcept {
-  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+void* map(site at, std::size_t bytes) noexcept {
+  return call(at, ::mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+              0);
 }
 
 void* remap(std::byte* base, std::size_t old_bytes, std::size_t bytes) noexcept {
 #if defined(WEFT_MREMAP_IS_UNSEEN)
-  void* const got = map(bytes);
+  void* const got = map(site::region_remap, bytes);
   if (got == MAP_FAILED) return got;
   std::memcpy(got, base, old_bytes < bytes ? old_bytes : bytes);
   ::munmap(base, old_bytes);
   return got;
 #else
-  return ::mremap(base, old_bytes, bytes, MREMAP_MAYMOVE);
+  return call(site::region_remap, ::mremap, base, old_bytes, bytes, MREMAP_MAYMOVE);
 #endif
 }
 
@@ -52,7 +54,7 @@ int growable_region::resize(std::size_t bytes) noexcept {
   if (bytes == 0) {
     ::munmap(base_, bytes_);
   } else {
-    got = base_ == nullptr ? map(bytes) : remap(base_, bytes_, bytes);
+    got = base_ == nullptr ? map(site::region_map, bytes) : remap(base_, bytes_, bytes);
   }
   const int error = got == MAP_FAILED ? errno : 0;
   errno = saved;

@@ -8,12 +8,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 
 raw_file::raw_file(const char* path, int extra_flags) noexcept {
   do {
-    fd_ = static_cast<int>(
-        ::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | extra_flags, 0));
+    fd_ = static_cast<int>(call(site::proc_open, ::syscall, SYS_openat, AT_FDCWD, path,
+                                O_RDONLY | O_CLOEXEC | extra_flags, 0));
   } while (fd_ < 0 && errno == EINTR);
   if (fd_ < 0) error_ = errno;
 }
@@ -26,7 +28,8 @@ raw_file::~raw_file() {
 std::ptrdiff_t raw_file::read(std::span<char> into) noexcept {
   std::ptrdiff_t n;
   do {
-    n = ::syscall(SYS_read, fd_, into.data(), into.size());
+    n = transfer(site::proc_read, into.size(),
+                 [&](std::size_t most) { return ::syscall(SYS_read, fd_, into.data(), most); });
   } while (n < 0 && errno == EINTR);
   if (n < 0) error_ = errno;
   return n;

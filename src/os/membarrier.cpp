@@ -8,16 +8,20 @@
 #include <atomic>
 #include <cerrno>
 
+#include "os/system_call.hpp"
+#include "os/thread.hpp"
+
 namespace weft::os {
 
 namespace {
 bool is_registered = false;
-}
+constexpr int kTries = 20;
+}  // namespace
 
 bool init_membarrier(bool wanted) noexcept {
   const int saved = errno;
-  is_registered =
-      wanted && ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  is_registered = wanted && call(site::barrier_register, ::syscall, SYS_membarrier,
+                                 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   errno = saved;
   return is_registered;
 }
@@ -27,7 +31,17 @@ void heavy_barrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!is_registered) return;
   const int saved = errno;
-  ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  // Some kernels need a little memory for it. Whoever relies on it has no fence of his own, so there is no other way.
+  for (int i = 1;
+       call(site::barrier, ::syscall, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0;
+       ++i) {
+    const bool may_pass = errno == ENOMEM || errno == EINTR || errno == EAGAIN;
+    if (!may_pass || i == kTries)
+      die_of_call(site::barrier, errno,
+                  "a sandbox must allow it from the start or not at all; WEFT_DEBUG=membarrier=0 "
+                  "does without");
+    yield_cpu();
+  }
   errno = saved;
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "os/signal_name.hpp"
+#include "os/system_call.hpp"
 
 namespace weft::os {
 namespace {
@@ -114,8 +115,8 @@ bool read_before(std::uintptr_t pc, instruction& into) noexcept {
   const std::uintptr_t from = pc - sizeof into;
   const iovec local{&into, sizeof into};
   const iovec remote{reinterpret_cast<void*>(from), sizeof into};
-  if (::syscall(SYS_process_vm_readv, ::getpid(), &local, 1UL, &remote, 1UL, 0UL) ==
-      static_cast<long>(sizeof into))
+  if (call(site::preempt_peek, ::syscall, SYS_process_vm_readv, ::getpid(), &local, 1UL, &remote,
+           1UL, 0UL) == static_cast<long>(sizeof into))
     return true;
   if (errno == EFAULT) return false;
   // Some emulators and sandboxes do not have the call. The page that runs can be read, as a rule.
@@ -249,7 +250,8 @@ signal_verdict install_preempt_handler(int number, preempt_handler handler) noex
   const signal_verdict verdict = judge(number);
   if (verdict != signal_verdict::accepted) return verdict;
   struct sigaction now{};
-  if (::sigaction(number, nullptr, &now) != 0) return signal_verdict::refused;
+  if (call(site::preempt_query, ::sigaction, number, nullptr, &now) != 0)
+    return signal_verdict::refused;
   if (is_plain(now, SIG_IGN)) return signal_verdict::ignored;
 
   on_preempt.store(handler);
@@ -259,7 +261,8 @@ signal_verdict install_preempt_handler(int number, preempt_handler handler) noex
     ours.sa_sigaction = &handle;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     ours.sa_mask = all_but_synchronous();
-    if (::sigaction(number, &ours, &now) != 0) return signal_verdict::refused;
+    if (call(site::preempt_install, ::sigaction, number, &ours, &now) != 0)
+      return signal_verdict::refused;
     remember(number, now);  // another thread of the program may have been quicker
   }
   preempt_number.store(number);
@@ -270,7 +273,9 @@ bool is_preempt_handler_installed() noexcept {
   const int saved = errno;
   const int number = preempt_number.load();
   struct sigaction now{};
-  const bool is_ours = number != 0 && ::sigaction(number, nullptr, &now) == 0 && is_handle(now);
+  const bool is_ours = number != 0 &&
+                       call(site::preempt_query, ::sigaction, number, nullptr, &now) == 0 &&
+                       is_handle(now);
   errno = saved;
   return is_ours;
 }
@@ -283,10 +288,10 @@ bool send_preempt_signal(int pid, int tid, int number, std::uint32_t cookie) noe
   info.si_code = SI_QUEUE;
   info.si_pid = pid;
   info.si_value.sival_ptr = reinterpret_cast<void*>(kOurMark << 32 | cookie);
-  long result = ::syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, &info);
+  long result = call(site::preempt_send, ::syscall, SYS_rt_tgsigqueueinfo, pid, tid, number, &info);
   // A sandbox without the call: then it comes as a stranger's, and the receiver's own flag makes it ours.
   if (result != 0 && (errno == ENOSYS || errno == EPERM))
-    result = ::syscall(SYS_tgkill, pid, tid, number);
+    result = call(site::preempt_send_plainly, ::syscall, SYS_tgkill, pid, tid, number);
   errno = saved;
   return result == 0;
 }

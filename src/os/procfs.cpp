@@ -13,6 +13,7 @@
 #include "os/line_reader.hpp"
 #include "os/parse.hpp"
 #include "os/path_buffer.hpp"
+#include "os/system_call.hpp"
 
 // Present when ThreadSanitizer is linked in, whoever was compiled with it.
 extern "C" [[gnu::weak]] void __tsan_init();
@@ -36,7 +37,7 @@ static_assert(offsetof(directory_entry, type) + 1 == kNameOffset);
 std::ptrdiff_t read_directory(int fd, char* buffer, std::size_t size) noexcept {
   std::ptrdiff_t n;
   do {
-    n = ::syscall(SYS_getdents64, fd, buffer, size);
+    n = call(site::proc_list, ::syscall, SYS_getdents64, fd, buffer, size);
   } while (n < 0 && errno == EINTR);
   return n;
 }

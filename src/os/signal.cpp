@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "os/system_call.hpp"
 #include "os/vm.hpp"
 
 namespace weft::os {
@@ -61,7 +62,7 @@ void use_alternate_stack(void*& memory) noexcept {
   stack_t mine{};
   mine.ss_sp = static_cast<std::byte*>(memory) + sizeof(stack_t);
   mine.ss_size = kAlternateStackBytes - sizeof(stack_t);
-  ::sigaltstack(&mine, old);
+  call(site::alternate_stack, ::sigaltstack, &mine, old);
 }
 
 void leave_alternate_stack(void* memory) noexcept {
@@ -75,8 +76,8 @@ void install_fault_handler(fault_handler handler) noexcept {
   action.sa_sigaction = &handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
-  ::sigaction(SIGSEGV, &action, &before_segv);
-  ::sigaction(SIGBUS, &action, &before_bus);
+  call(site::fault_action, ::sigaction, SIGSEGV, &action, &before_segv);
+  call(site::fault_action, ::sigaction, SIGBUS, &action, &before_bus);
 }
 
 void die_of(int number) noexcept {

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 
 namespace {
@@ -32,9 +34,11 @@ thread_result start_thread(const char* name, void* (*body)(void*), void* arg) no
   pthread_attr_setstacksize(&attributes, kThreadStack);
 
   pthread_t handle{};
-  int error = pthread_create(&handle, &attributes, body, arg);
+  int error = call_for_error(site::thread_create, pthread_create, &handle, &attributes, body, arg);
   // EINVAL: this program has so much static TLS that it does not fit
-  if (error == EINVAL) error = pthread_create(&handle, nullptr, body, arg);
+  if (error == EINVAL)
+    error =
+        call_for_error(site::thread_create_plainly, pthread_create, &handle, nullptr, body, arg);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return {{}, error};
@@ -79,7 +83,8 @@ void set_signal_mask(const signal_mask& mask) noexcept {
 stack_bounds thread_stack() noexcept {
   stack_bounds bounds;
   pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bounds;
+  if (call_for_error(site::thread_bounds, pthread_getattr_np, pthread_self(), &attributes) != 0)
+    return bounds;
   std::size_t size = 0;
   if (pthread_attr_getstack(&attributes, &bounds.low, &size) == 0) {
     bounds.high = static_cast<char*>(bounds.low) + size;

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "os/system_call.hpp"
+
 namespace weft::os {
 namespace {
 
@@ -30,14 +32,14 @@ constexpr std::uint64_t kResetOnFork = 1;  // the one flag that is a property of
 
 bool get(scheduling& now) noexcept {
   now = {};
-  return ::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0U) == 0;
+  return call(site::slice_get, ::syscall, SYS_sched_getattr, 0, &now, sizeof now, 0U) == 0;
 }
 
 }  // namespace
 
 bool set_timer_slack_ns(std::uint64_t ns) noexcept {
   const int saved = errno;
-  const bool is_set = ::prctl(PR_SET_TIMERSLACK, ns, 0UL, 0UL, 0UL) == 0;
+  const bool is_set = call(site::timer_slack, ::prctl, PR_SET_TIMERSLACK, ns, 0UL, 0UL, 0UL) == 0;
   errno = saved;
   return is_set;
 }
@@ -60,7 +62,7 @@ bool set_short_slice() noexcept {
     wanted.flags = now.flags & kResetOnFork;
     wanted.nice = now.nice;
     wanted.runtime_ns = kShortSliceNs;
-    is_set = ::syscall(SYS_sched_setattr, 0, &wanted, 0U) == 0;
+    is_set = call(site::slice_set, ::syscall, SYS_sched_setattr, 0, &wanted, 0U) == 0;
   }
   errno = saved;
   return is_set;

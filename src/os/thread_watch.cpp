@@ -18,6 +18,7 @@
 #include "os/line_reader.hpp"
 #include "os/parse.hpp"
 #include "os/procfs.hpp"
+#include "os/system_call.hpp"
 #include "os/text.hpp"
 
 namespace weft::os {
@@ -42,7 +43,7 @@ class task_path {
 
 unsigned most_kept() noexcept {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  if (call(site::watch_limit, ::getrlimit, RLIMIT_NOFILE, &limit) != 0) return 0;
   const rlim_t share = limit.rlim_cur / 8;  // descriptors are the program's, in the first place
   return share < thread_watch::kMostKept ? static_cast<unsigned>(share) : thread_watch::kMostKept;
 }
@@ -58,7 +59,7 @@ bool may_keep_one_more() noexcept {
 file_identity identity_of(int fd) noexcept {
   struct stat status{};
   // Not libc's: it may be somebody else's, and ThreadSanitizer would take the number for a file that it knows.
-  if (::syscall(SYS_fstat, fd, &status) != 0) return {};
+  if (call(site::watch_stat, ::syscall, SYS_fstat, fd, &status) != 0) return {};
   return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
 }
 
@@ -80,7 +81,7 @@ struct file_look {
 
 file_look read_syscall(int fd) noexcept {
   char buffer[256];
-  const long n = ::syscall(SYS_pread64, fd, buffer, sizeof buffer, 0L);
+  const long n = call(site::watch_read, ::syscall, SYS_pread64, fd, buffer, sizeof buffer, 0L);
   if (n < 0) return {std::nullopt, errno};
   return {parse_syscall({buffer, static_cast<std::size_t>(n)}), 0};
 }
@@ -93,8 +94,8 @@ std::int64_t thread_cpu_ns(int tid) noexcept {
   const int saved = errno;
   timespec used{};
   // 0 would be the caller's own clock; beyond the kernel's limit bits are shifted out, and what is left is another's
-  const bool is_known =
-      tid > 0 && tid <= kHighestTid && ::syscall(SYS_clock_gettime, clock, &used) == 0;
+  const bool is_known = tid > 0 && tid <= kHighestTid &&
+                        call(site::watch_cpu, ::syscall, SYS_clock_gettime, clock, &used) == 0;
   errno = saved;
   return is_known ? static_cast<std::int64_t>(used.tv_sec) * kSecond + used.tv_nsec : -1;
 }
@@ -160,7 +161,8 @@ bool thread_watch::look_at_file(thread_activity& seen) noexcept {
 
 int thread_watch::open_file() noexcept {
   const task_path path(tid_, "syscall");
-  const long fd = ::syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  const long fd = call(site::watch_open, ::syscall, SYS_openat, AT_FDCWD, path.c_str(),
+                       O_RDONLY | O_CLOEXEC, 0);
   if (fd >= 0) return static_cast<int>(fd);
   // Out of descriptors or memory passes. ENOENT may also mean that the thread is gone, which the clock will say.
   has_no_file_ = errno == EACCES || errno == EPERM || (errno == ENOENT && cpu_ns() >= 0);

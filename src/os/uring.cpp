@@ -13,6 +13,7 @@
 #include "base/check.hpp"
 #include "os/clock.hpp"
 #include "os/futex.hpp"
+#include "os/system_call.hpp"
 
 namespace weft::os {
 
@@ -50,7 +51,7 @@ uring_failure uring::open(unsigned nsubmissions, unsigned ncompletions) noexcept
   io_uring_params params{};
   params.flags = kFlags;
   params.cq_entries = std::max(ncompletions, nsubmissions);
-  const long fd = ::syscall(SYS_io_uring_setup, nsubmissions, &params);
+  const long fd = call(site::uring_setup, ::syscall, SYS_io_uring_setup, nsubmissions, &params);
   if (fd == -1) return failed_setup(errno);
   fd_ = static_cast<int>(fd);
   nsubmissions_ = params.sq_entries;
@@ -89,7 +90,8 @@ uring_failure uring::probe() noexcept {
   alignas(io_uring_probe)
       std::byte memory[sizeof(io_uring_probe) + kOps * sizeof(io_uring_probe_op)]{};
   auto* const known = reinterpret_cast<io_uring_probe*>(memory);
-  if (::syscall(SYS_io_uring_register, fd_, IORING_REGISTER_PROBE, known, kOps) == -1)
+  if (call(site::uring_probe, ::syscall, SYS_io_uring_register, fd_, IORING_REGISTER_PROBE, known,
+           kOps) == -1)
     return {errno, "io_uring does not say what it can do"};
   for (const unsigned op : {IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL}) {
     if (op > known->last_op || (known->ops[op].flags & IO_URING_OP_SUPPORTED) == 0)
@@ -100,8 +102,8 @@ uring_failure uring::probe() noexcept {
 
 uring_failure uring::map() noexcept {
   const auto shared_with_kernel = [this](std::size_t bytes, std::uint64_t which) {
-    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_,
-                  static_cast<off_t>(which));
+    return call(site::uring_map, ::mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_POPULATE, fd_, static_cast<off_t>(which));
   };
   void* const rings = shared_with_kernel(rings_bytes_, IORING_OFF_SQ_RING);
   if (rings == MAP_FAILED) return {errno, "no memory for io_uring"};
@@ -163,12 +165,18 @@ void uring::cancel(std::uint64_t tag, std::uint64_t own_tag) noexcept {
   request.user_data = own_tag;
 }
 
-// EINTR: a debugger, or the process was stopped. EBUSY: completions wait in the kernel; they come with this very call. EAGAIN: no
+// EINTR: a debugger, or the process was stopped. EBUSY: completions wait in the kernel; they come with this very call. EAGAIN, ENOMEM: no
 // memory for a request just now; what was not taken stays written down, and is taken the next time.
 void uring::wait(bool may_sleep) noexcept {
-  const long n = ::syscall(SYS_io_uring_enter, fd_, nwritten(), may_sleep ? 1 : 0,
-                           IORING_ENTER_GETEVENTS, nullptr, std::size_t{0});
-  if (n == -1 && errno == EAGAIN) nap(kMillisecond);
+  const long n = call(site::uring_enter, ::syscall, SYS_io_uring_enter, fd_, nwritten(),
+                      may_sleep ? 1 : 0, IORING_ENTER_GETEVENTS, nullptr, std::size_t{0});
+  if (n != -1 || errno == EINTR || errno == EBUSY) [[likely]]
+    return;
+  if (errno != EAGAIN && errno != ENOMEM)
+    die_of_call(
+        site::uring_enter, errno,
+        "somebody has closed the descriptor of io_uring, or forbids its use since it was opened");
+  nap(kMillisecond);
 }
 
 bool uring::take(completion& into) noexcept {

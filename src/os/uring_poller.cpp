@@ -12,6 +12,7 @@
 #include "os/clock.hpp"
 #include "os/futex.hpp"
 #include "os/poll_bits.hpp"
+#include "os/system_call.hpp"
 
 namespace weft::os {
 
@@ -43,9 +44,9 @@ uring_failure uring_poller::open(unsigned nsubmissions, unsigned ncompletions) n
 
 uring_failure uring_poller::make() noexcept {
   if (!slots_.open()) return {ENOMEM, "no memory for io_uring"};
-  kick_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  kick_ = call(site::uring_eventfd, ::eventfd, 0u, EFD_CLOEXEC | EFD_NONBLOCK);
   if (kick_ == -1) return {errno, "no eventfd for io_uring"};
-  judge_ = ::epoll_create1(EPOLL_CLOEXEC);
+  judge_ = call(site::uring_judge, ::epoll_create1, EPOLL_CLOEXEC);
   if (judge_ == -1) return {errno, "no epoll beside io_uring"};
   is_ending_.store(false, std::memory_order_relaxed);  // both: before the thread
   stage_.store(kStarting, std::memory_order_relaxed);
@@ -92,10 +93,11 @@ void uring_poller::forget() noexcept {
 // 0 if epoll would take it. Sockets and pipes are known; of all others epoll is asked.
 int uring_poller::check_kind(int fd) noexcept {
   struct stat s{};
-  if (::fstat(fd, &s) == -1) return errno;
+  if (call(site::uring_stat, ::fstat, fd, &s) == -1) return errno;
   if (S_ISSOCK(s.st_mode) || S_ISFIFO(s.st_mode)) return 0;
   epoll_event e{};
-  if (::epoll_ctl(judge_, EPOLL_CTL_ADD, fd, &e) == -1) return errno == EEXIST ? 0 : errno;
+  if (call(site::uring_judge_add, ::epoll_ctl, judge_, EPOLL_CTL_ADD, fd, &e) == -1)
+    return errno == EEXIST ? 0 : errno;
   ::epoll_ctl(judge_, EPOLL_CTL_DEL, fd, &e);
   return 0;
 }
@@ -137,10 +139,14 @@ void uring_poller::wish(uring_slot* slot) noexcept {
   if (slots_.wish(slot)) kick();
 }
 
-// It fails only when the counter is full, after some centuries.
+// EAGAIN: the counter is full, after some centuries.
 void uring_poller::kick() noexcept {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t ignored = ::write(kick_, &one, sizeof one);
+  ssize_t n;
+  do n = call(site::uring_kick, ::write, kick_, &one, sizeof one);
+  while (n == -1 && errno == EINTR);
+  if (n == -1 && errno != EAGAIN) [[unlikely]]
+    die_of_call(site::uring_kick, errno, "somebody has closed the poller's descriptor");
 }
 
 // --- the helper ---
@@ -178,7 +184,8 @@ void uring_poller::help() noexcept {
 void uring_poller::arm_kick() noexcept {
   if (!ring_.has_room()) return;
   std::uint64_t count;
-  [[maybe_unused]] const ssize_t ignored = ::read(kick_, &count, sizeof count);
+  [[maybe_unused]] const ssize_t ignored =
+      call(site::uring_drain, ::read, kick_, &count, sizeof count);
   ring_.poll(kick_, EPOLLIN, kKickTag);
   is_kick_armed_ = true;
 }

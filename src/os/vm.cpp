@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "os/line_reader.hpp"
+#include "os/system_call.hpp"
 
 namespace weft::os {
 namespace {
@@ -32,8 +33,8 @@ std::byte* trim_to_alignment(std::byte* got, std::size_t bytes, std::size_t slac
                              std::size_t align) noexcept {
   std::byte* const base = align_up(got, align);
   const auto front = static_cast<std::size_t>(base - got);
-  if (front != 0) ::munmap(got, front);
-  if (slack != front) ::munmap(base + bytes, slack - front);
+  if (front != 0) call(site::reserve_trim, ::munmap, got, front);
+  if (slack != front) call(site::reserve_trim, ::munmap, base + bytes, slack - front);
   return base;
 }
 
@@ -57,14 +58,15 @@ std::size_t page_size() noexcept { return static_cast<std::size_t>(::sysconf(_SC
 
 mapping reserve(std::size_t bytes, std::size_t align) noexcept {
   const std::size_t slack = align > page_size() ? align - page_size() : 0;
-  void* const got =
-      ::mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const got = call(site::reserve_map, ::mmap, nullptr, bytes + slack, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return {nullptr, errno};
   std::byte* const base = trim_to_alignment(static_cast<std::byte*>(got), bytes, slack, align);
 
   // Huge pages would commit 2 MiB where a goroutine needs one page. Kernels built without them answer EINVAL: as good.
-  ::madvise(base, bytes, MADV_NOHUGEPAGE);
-  ::munlock(base, bytes);  // else opening it under mlockall(MCL_FUTURE) would fill all of it
+  call(site::reserve_no_huge, ::madvise, base, bytes, MADV_NOHUGEPAGE);
+  call(site::reserve_unlock, ::munlock, base,
+       bytes);  // else opening it under mlockall(MCL_FUTURE) would fill all of it
   if (const int error = protect_read_write(base, bytes); error != 0) {
     ::munmap(base, bytes);
     return {nullptr, error};
@@ -76,21 +78,23 @@ int unmap(std::byte* base, std::size_t bytes) noexcept { return as_error(::munma
 
 int install_guard(std::byte* base, std::size_t bytes) noexcept {
   int rc;
-  do rc = ::madvise(base, bytes, kMadvGuardInstall);  // a repeated install is harmless
+  do
+    rc = call(site::guard_install, ::madvise, base, bytes,
+              kMadvGuardInstall);  // a repeated install is harmless
   while (rc != 0 && errno == EINTR);
   return as_error(rc);
 }
 
 int protect_none(std::byte* base, std::size_t bytes) noexcept {
-  return as_error(::mprotect(base, bytes, PROT_NONE));
+  return as_error(call(site::guard_protect, ::mprotect, base, bytes, PROT_NONE));
 }
 
 int protect_read_write(std::byte* base, std::size_t bytes) noexcept {
-  return as_error(::mprotect(base, bytes, PROT_READ | PROT_WRITE));
+  return as_error(call(site::reserve_open, ::mprotect, base, bytes, PROT_READ | PROT_WRITE));
 }
 
 int discard(std::byte* base, std::size_t bytes) noexcept {
-  return as_error(::madvise(base, bytes, MADV_DONTNEED));
+  return as_error(call(site::discard, ::madvise, base, bytes, MADV_DONTNEED));
 }
 
 std::size_t resident(const std::byte* base, std::size_t bytes) noexcept {
@@ -101,7 +105,8 @@ std::size_t resident(const std::byte* base, std::size_t bytes) noexcept {
   std::size_t npages = 0;
   for (std::size_t done = 0; done < bytes; done += kPages * page) {
     const std::size_t step = bytes - done < kPages * page ? bytes - done : kPages * page;
-    if (::mincore(const_cast<std::byte*>(base) + done, step, is_in) != 0) return 0;
+    if (call(site::resident, ::mincore, const_cast<std::byte*>(base) + done, step, is_in) != 0)
+      return 0;
     for (std::size_t i = 0; i < step / page; ++i) npages += is_in[i] & 1u;
   }
   return npages * page;
@@ -109,9 +114,10 @@ std::size_t resident(const std::byte* base, std::size_t bytes) noexcept {
 
 readable probe_readable(const std::byte* addr) noexcept {
   int fds[2];
-  if (::syscall(SYS_pipe2, fds, O_CLOEXEC | O_NONBLOCK) != 0) return readable::unknown;
+  if (call(site::probe_pipe, ::syscall, SYS_pipe2, fds, O_CLOEXEC | O_NONBLOCK) != 0)
+    return readable::unknown;
   long n;
-  do n = ::syscall(SYS_write, fds[1], addr, std::size_t{1});
+  do n = call(site::probe_write, ::syscall, SYS_write, fds[1], addr, std::size_t{1});
   while (n < 0 && errno == EINTR);
   const readable answer = n == 1            ? readable::yes
                           : errno == EFAULT ? readable::no
@@ -123,7 +129,9 @@ readable probe_readable(const std::byte* addr) noexcept {
 
 std::size_t address_space_limit() noexcept {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  if (call(site::limit_of_memory, ::getrlimit, RLIMIT_AS, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY)
+    return SIZE_MAX;
   return static_cast<std::size_t>(limit.rlim_cur);
 }
 

@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "os/module_map.hpp"
 #include "os/signal.hpp"
+#include "os/system_call.hpp"
 #include "os/thread.hpp"
 #include "sched/current.hpp"
 #include "sched/extras.hpp"
@@ -47,6 +48,8 @@ void fatal_check(const char* condition, const char* why, const char* file, int l
     << line;
   fatal(t.view());
 }
+
+void fatal_call(const char* message, std::size_t size) { fatal({message, size}); }
 
 // A goroutine has run off the end of its stack. On the alternate stack.
 void on_fault(const os::fault_info& fault) {
@@ -218,6 +221,7 @@ void install_crash_handlers() noexcept {
   if (is_done) return;
   is_done = true;
   base::on_failed_check = &fatal_check;
+  os::on_call_failure = &fatal_call;
   arch::prepare_backtrace();
   os::install_fault_handler(&on_fault);
   os::on_fork_in_child(&on_fork);

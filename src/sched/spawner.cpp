@@ -47,18 +47,33 @@ bool is_thread_wanted_locked() noexcept {
   fatal(t.view());
 }
 
+bool is_quitting() noexcept { return sched.is_quitting.load(std::memory_order_relaxed); }  // a hint
+
+void pause_ms(int ms) noexcept {
+  os::note pause;
+  pause.sleep(os::now_ns() + ms * os::kMillisecond);
+}
+
 // The memory of an M, counted. Null: no thread is wanted, or (a spare only) none may be made.
 M* claim_m() noexcept {
-  locked l;
-  if (!is_thread_wanted_locked()) return nullptr;
-  if (sched.nm >= sched.set.max_threads) {
-    if (sched.pstarting.size() > sched.nm_starting) fatal_thread_limit();
-    return nullptr;
+  for (int i = 1;; ++i) {
+    {
+      locked l;
+      if (!is_thread_wanted_locked()) return nullptr;
+      const bool is_needed = sched.pstarting.size() > sched.nm_starting;  // and not only the spare
+      if (sched.nm >= sched.set.max_threads) {
+        if (is_needed) fatal_thread_limit();
+        return nullptr;
+      }
+      if (M* const mp = new_m_locked()) {
+        ++sched.nm_starting;
+        return mp;
+      }
+      if (i == kTries && is_needed) fatal("weft: out of memory for a thread");
+      if (i == kTries || is_quitting()) return nullptr;
+    }
+    pause_ms(i);
   }
-  M* const mp = new_m_locked();
-  if (mp == nullptr) fatal("weft: out of memory for a thread");
-  ++sched.nm_starting;
-  return mp;
 }
 
 // The handle goes to the M. A thread is let go by exactly one, and after L is released: pthread_detach frees the stack of a thread
@@ -91,9 +106,8 @@ void make_thread(M* mp) noexcept {
   os::thread_result made{};
   for (int i = 0; i < kTries; ++i) {
     made = os::start_thread<&m_main>("weft", mp);
-    if (made.error == 0 || sched.is_quitting.load(std::memory_order_relaxed)) break;  // a hint
-    os::note pause;
-    pause.sleep(os::now_ns() + (i + 1) * os::kMillisecond);
+    if (made.error == 0 || is_quitting()) break;
+    pause_ms(i + 1);
   }
   dawdle(window::thread_made);
   if (made.error == 0) {

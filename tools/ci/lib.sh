@@ -15,7 +15,7 @@ export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$jobs}
 export NINJA_STATUS=${NINJA_STATUS:-'[%f/%t %es] '}
 
 # Every lane runs what is cheap and specific to it; these have a lane of their own or one is enough.
-readonly once_only="install|lint|signals"
+readonly once_only="install|lint|signals|faults_extras"
 readonly per_compiler="compile_fail"  # the same for every kind of build by one compiler
 
 say() { printf '\n== %s\n' "$*"; }

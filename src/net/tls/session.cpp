@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include "net/tls/error.hpp"
@@ -119,7 +120,10 @@ void session::send(turn& hold, std::error_code& ec) {
 // A number that is somebody else's by now gives a wrong answer, and no harm.
 bool session::has_room() const noexcept {
   pollfd p{under_.native_handle(), POLLOUT, 0};
-  return ::poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0;
+  int n;
+  do n = ::poll(&p, 1, 0);
+  while (n == -1 && errno == EINTR);  // also without waiting, if a signal is pending
+  return n == 1 && (p.revents & POLLOUT) != 0;
 }
 
 void session::send_if_room(turn& hold) {
