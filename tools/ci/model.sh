@@ -10,7 +10,7 @@ export WEFT_MODEL_BUDGET=${WEFT_MODEL_BUDGET:-$usual_budget}
 export WEFT_MODEL_TALLY=$PWD/build/model/executions.txt
 build model
 rm -f "$WEFT_MODEL_TALLY"
-run_tests model "$@"
+run_tests model -LE mutants "$@"
 [[ -e $WEFT_MODEL_TALLY ]] || exit 0
 total=$(awk '{ n += $3 } END { printf "%d", n }' "$WEFT_MODEL_TALLY")
 awk '{ split($1, name, "."); n[name[1]] += $3 } END { for (p in n) printf "%12d  %s\n", n[p], p }' "$WEFT_MODEL_TALLY" | sort -k2

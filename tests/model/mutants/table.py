@@ -1,0 +1,583 @@
+"""table: faults planted in weft's protocols, each of which the explorer must find.
+
+A mutant is a header of src/ with one passage changed, and the scenarios that go red with it. The passage must stand in the header exactly once:
+when the source moves on, the mutant says so instead of testing nothing.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    header: str  # below src/
+    old: str
+    new: str
+    protocol: str  # tests/model/<protocol>_test.cpp
+    why: str  # what it leaves out
+    scenario: str = "*"  # a filter of GoogleTest's: where it shows
+    memory: str = ""  # the memory in which it must show; empty: any
+    budget: int = 20_000
+
+
+RELAXED = "std::memory_order_relaxed"
+RELEASE = "std::memory_order_release"
+SEQ_CST = "std::memory_order_seq_cst"
+
+
+def weaker(name, header, line, order, protocol, why, to=RELAXED, **rest):
+    """The same line with a weaker order, once."""
+    assert line.count(order) == 1, name
+    return Mutant(name, header, line, line.replace(order, to), protocol, why, **rest)
+
+
+RUN_QUEUE = (
+    weaker(
+        "runq_publish_relaxed",
+        "rt/run_queue.hpp",
+        """tail_.store(tail + 1, std::memory_order_release);  // [runq.publish]
+    return true;""",
+        RELEASE,
+        "run_queue",
+        "a thief sees the index before the goroutine",
+        memory="stale_read",
+    ),
+    Mutant(
+        "runq_pop_without_cas",
+        "rt/run_queue.hpp",
+        """      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+        return gp;
+      }""",
+        """      head_.store(head + 1, std::memory_order_release);
+      return gp;""",
+        "run_queue",
+        "owner and thief take the same goroutine",
+        memory="sc",
+    ),
+    Mutant(
+        "runq_steal_without_cas",
+        "rt/run_queue.hpp",
+        """      if (victim.head_.compare_exchange_strong(head, head + n, std::memory_order_acq_rel,
+                                               std::memory_order_acquire)) {  // [runq.consume]
+        return n;
+      }""",
+        """      victim.head_.store(head + n, std::memory_order_release);
+      return n;""",
+        "run_queue",
+        "two thieves take the same goroutines",
+        memory="sc",
+    ),
+    Mutant(
+        "runq_stolen_one_stays_queued",
+        "rt/run_queue.hpp",
+        "if (n != 0) tail_.store(tail + n, std::memory_order_release);  // [runq.publish]",
+        "tail_.store(tail + n + 1, std::memory_order_release);",
+        "run_queue",
+        "the one that is run now stays in the thief's queue, as in the first design's pseudocode",
+        memory="sc",
+    ),
+    Mutant(
+        "runq_full_by_one_too_many",
+        "rt/run_queue.hpp",
+        "if (tail - head >= Capacity) return false;",
+        "if (tail - head > Capacity) return false;",
+        "run_queue",
+        "a full ring overwrites its oldest",
+        memory="sc",
+    ),
+    Mutant(
+        "runq_front_taken_without_cas",
+        "rt/run_queue.hpp",
+        """    return next_.compare_exchange_strong(
+               gp, nullptr, std::memory_order_acq_rel,
+               std::memory_order_relaxed)  // [runq.next]; failed: nothing taken
+               ? gp
+               : nullptr;
+  }
+
+  // Takes the older half""",
+        """    next_.store(nullptr, std::memory_order_release);
+    return gp;
+  }
+
+  // Takes the older half""",
+        "run_queue",
+        "owner and thief take the goroutine at the front",
+        memory="sc",
+    ),
+    Mutant(
+        "runq_empty_by_one_look",
+        "rt/run_queue.hpp",
+        "if (tail == tail_.load(std::memory_order_seq_cst)) return head == tail && next == nullptr;",
+        "return head == tail && next == nullptr;",
+        "run_queue",
+        "one that moves from the front to the ring is seen in neither place",
+        memory="sc",
+    ),
+    Mutant(
+        "runq_spill_without_cas",
+        "rt/run_queue.hpp",
+        """    return head_.compare_exchange_strong(
+        head, head + kSpill, std::memory_order_acq_rel,
+        std::memory_order_relaxed);  // [runq.consume]; failed: caller pushes again""",
+        """    head_.store(head + kSpill, std::memory_order_release);
+    return true;""",
+        "run_queue",
+        "a spill and a thief take the same half",
+        memory="sc",
+    ),
+)
+
+OS = (
+    Mutant(
+        "note_taken_by_a_store",
+        "os/note.hpp",
+        "state_.exchange(kEmpty, std::memory_order_acquire);",
+        "state_.store(kEmpty, std::memory_order_relaxed);",
+        "note",
+        "a second waker is overheard: weft had this fault until the explorer found it",
+        memory="store_buffer",
+    ),
+    weaker(
+        "note_wake_relaxed",
+        "os/note.hpp",
+        "state_.exchange(kSet, std::memory_order_release);",
+        RELEASE,
+        "note",
+        "what the waker did is not visible to whom it woke",
+        memory="stale_read",
+    ),
+    Mutant(
+        "note_sleeps_without_a_look",
+        "os/note.hpp",
+        "if (!state_.compare_exchange_strong(seen, kAsleep, std::memory_order_relaxed)) {",
+        "state_.store(kAsleep, std::memory_order_relaxed);\n    if (seen == kSet) {",
+        "note",
+        "a wake-up that came before the sleep is lost",
+        memory="sc",
+    ),
+    weaker(
+        "lock_freed_relaxed",
+        "os/lock.hpp",
+        "state_.store(kFree, std::memory_order_release);  // [lock]",
+        RELEASE,
+        "lock",
+        "what was done under the lock is not visible to the next holder",
+        memory="stale_read",
+    ),
+    Mutant(
+        "lock_taken_in_two_steps",
+        "os/lock.hpp",
+        """    std::uint32_t seen = kFree;
+    return state_.compare_exchange_strong(
+        seen, kHeld, std::memory_order_acquire,
+        std::memory_order_relaxed);  // [lock]; failed: nothing read""",
+        """    if (state_.load(std::memory_order_acquire) != kFree) return false;
+    state_.store(kHeld, std::memory_order_relaxed);
+    return true;""",
+        "lock",
+        "two hold it",
+        memory="sc",
+    ),
+)
+
+IDLE = (
+    Mutant(
+        "idle_sleeps_without_a_second_look",
+        "rt/idle_protocol.hpp",
+        "return is_anything_queued() && regain();",
+        "return false;",
+        "idle",
+        "work that was queued while a thread made its P idle is forgotten (HAZARDS 2, 4)",
+        memory="sc",
+    ),
+    Mutant(
+        "idle_looks_before_it_stops_spinning",
+        "rt/idle_protocol.hpp",
+        """    static_cast<void>(stop());
+    return is_anything_queued() && regain();""",
+        """    const bool is_queued = is_anything_queued();
+    static_cast<void>(stop());
+    return is_queued && regain();""",
+        "idle",
+        "a submitter trusts a spinner that has looked already",
+        memory="sc",
+    ),
+    Mutant(
+        "idle_needs_spinning_left_out",
+        "rt/idle_protocol.hpp",
+        "if (pp == nullptr) needs_spinning.store(true, std::memory_order_seq_cst);",
+        "",
+        "idle",
+        "golang/go#45867: a wake-up that finds no idle P is forgotten",
+    ),
+    weaker(
+        "idle_global_queue_published_by_a_release",
+        "rt/idle_protocol.hpp",
+        "nrunq.store(static_cast<std::uint32_t>(n), std::memory_order_seq_cst);  // 1",
+        SEQ_CST,
+        "idle",
+        "tokio#1788: the look at the sleepers overtakes the push",
+        to=RELEASE,
+    ),
+    weaker(
+        "idle_p_published_by_a_release",
+        "rt/idle_protocol.hpp",
+        "npidle.store(static_cast<std::uint32_t>(n), std::memory_order_seq_cst);  // b",
+        SEQ_CST,
+        "idle",
+        "the last look at the queues overtakes the announcement that a P is idle",
+        to=RELEASE,
+    ),
+    Mutant(
+        "idle_woken_before_queued",
+        "rt/idle_protocol.hpp",
+        """    return npidle.load(std::memory_order_seq_cst) == 0 ||
+           nspinning.load(std::memory_order_seq_cst) != 0;""",
+        "return true;",
+        "idle",
+        "nobody is ever woken",
+        memory="sc",
+    ),
+)
+
+DETACH = (
+    Mutant(
+        "detach_without_a_look_inside",
+        "rt/detach_word.hpp",
+        """    if (inside_.load(std::memory_order_seq_cst) !=
+        0) {            // [detach.leave]; seq_cst for the M that enters with a fence""",
+        "    if (false) {",
+        "detach_word",
+        "N2: the P is taken from one who is inside",
+        memory="sc",
+    ),
+    Mutant(
+        "detach_settled_by_a_store",
+        "rt/detach_word.hpp",
+        """      if (word_.compare_exchange_weak(seen, kOwn, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {  // [detach.exclusive]""",
+        """      word_.store(kOwn, std::memory_order_release);
+      {""",
+        "detach_word",
+        "N6: M and requester both have the P",
+        memory="sc",
+    ),
+    Mutant(
+        "detach_looks_before_it_says_so",
+        "rt/detach_word.hpp",
+        """    if (fence) [[unlikely]] {
+      inside_.store(1, std::memory_order_seq_cst);""",
+        """    const bool is_own = word_.load(std::memory_order_seq_cst) == kOwn;
+    if (is_own) {
+      inside_.store(1, std::memory_order_relaxed);
+      return true;
+    }
+    if (fence) [[unlikely]] {
+      inside_.store(1, std::memory_order_seq_cst);""",
+        "detach_word",
+        "N4: the request comes between the look and the mark",
+        memory="sc",
+    ),
+    Mutant(
+        "detach_taken_by_a_store",
+        "rt/detach_word.hpp",
+        """    return word_.compare_exchange_strong(
+        id, kLost, std::memory_order_acq_rel,
+        std::memory_order_relaxed);  // [detach.exclusive]; failed: M kept it""",
+        """    word_.store(kLost, std::memory_order_release);
+    return true;""",
+        "detach_word",
+        "the requester does not ask whether M has settled",
+        memory="sc",
+    ),
+    weaker(
+        "detach_leaves_relaxed",
+        "rt/detach_word.hpp",
+        "inside_.store(0, std::memory_order_release);  // [detach.leave]",
+        RELEASE,
+        "detach_word",
+        "what M did to the P is not visible to who takes it",
+        memory="stale_read",
+    ),
+    Mutant(
+        "detach_without_ids",
+        "rt/detach_word.hpp",
+        """    std::uint32_t own = kOwn;
+    return word_.compare_exchange_strong(own, id, std::memory_order_seq_cst,""",
+        """    std::uint32_t own = kOwn;
+    id = kFirstRequester;
+    return word_.compare_exchange_strong(own, id, std::memory_order_seq_cst,""",
+        "detach_word",
+        "N11: a requester cannot tell its request from another's (ABA)",
+    ),
+)
+
+WAITING = (
+    weaker(
+        "event_set_relaxed",
+        "sync/event_core.hpp",
+        "state.exchange(kSet, std::memory_order_acq_rel);",
+        "std::memory_order_acq_rel",
+        "event",
+        "what was done before set() is not visible",
+        memory="stale_read",
+    ),
+    Mutant(
+        "event_enters_a_set_one",
+        "sync/event_core.hpp",
+        """      if (seen == kSet) return false;
+      mine->next = reinterpret_cast<record*>(seen);""",
+        """      mine->next = seen == kSet ? nullptr : reinterpret_cast<record*>(seen);""",
+        "event",
+        "a missing recheck: whoever comes after set() waits for ever",
+        memory="sc",
+    ),
+    Mutant(
+        "waiters_read_after_they_were_woken",
+        "sync/wait_record.hpp",
+        """    in_order = r->next;  // before the owner of *r runs on
+    wake(r->who);""",
+        """    wake(r->who);
+    in_order = r->next;""",
+        "event",
+        "the record lies in a frame that may be gone",
+        memory="sc",
+    ),
+    Mutant(
+        "wait_group_enters_at_zero",
+        "sync/wait_group_core.hpp",
+        "      if (seen == 0)\n        return false;",
+        "      if (false)\n        return false;",
+        "wait_group",
+        "whoever comes after the last done() waits for ever",
+        memory="sc",
+    ),
+    weaker(
+        "wait_group_done_relaxed",
+        "sync/wait_group_core.hpp",
+        "while (!state.compare_exchange_weak(seen, next, std::memory_order_acq_rel,",
+        "std::memory_order_acq_rel",
+        "wait_group",
+        "what was done before done() is not visible after wait()",
+        memory="stale_read",
+    ),
+    Mutant(
+        "mutex_enters_a_free_one",
+        "sync/mutex_core.hpp",
+        """      if ((seen & kLocked) == 0) return false;
+    } while""",
+        "    } while",
+        "mutex",
+        "whoever enters as it is freed is not seen by who frees it",
+        memory="sc",
+    ),
+    weaker(
+        "mutex_freed_relaxed",
+        "sync/mutex_core.hpp",
+        """      if (state_.compare_exchange_weak(seen, seen & ~kLocked,
+                                       std::memory_order_release,     // [mutex.pass]""",
+        RELEASE,
+        "mutex",
+        "what the holder did is not visible to the next",
+        memory="stale_read",
+    ),
+    Mutant(
+        "mutex_turn_is_kept_by_who_gives_up",
+        "sync/mutex_core.hpp",
+        "      if (!mine->is_woken) return false;\n      std::uint32_t seen",
+        "      return false;\n      std::uint32_t seen",
+        "mutex",
+        "who was woken and gives up takes the wake-up with it",
+        memory="sc",
+    ),
+    Mutant(
+        "semaphore_given_back_past_the_queue",
+        "sync/semaphore_core.hpp",
+        "      if ((seen & kWaiting) == 0) {\n        if (n != 0 &&",
+        "      if (true) {\n        if (n != 0 &&",
+        "semaphore",
+        "what is given back is not given to those who wait",
+        memory="sc",
+    ),
+    weaker(
+        "semaphore_given_back_relaxed",
+        "sync/semaphore_core.hpp",
+        "seen, seen + n * kOne, std::memory_order_release,  // [semaphore.pass]",
+        RELEASE,
+        "semaphore",
+        "what was done before release() is not visible after acquire()",
+        memory="stale_read",
+    ),
+    weaker(
+        "once_finished_relaxed",
+        "sync/once_core.hpp",
+        "is_done ? kDone : kNew, std::memory_order_acq_rel);  // [once.done] [once.push]",
+        "std::memory_order_acq_rel",
+        "once",
+        "what f did is not visible to those who pass",
+        memory="stale_read",
+    ),
+    Mutant(
+        "once_enters_when_it_is_over",
+        "sync/once_core.hpp",
+        "      if ((seen & kRunning) == 0) return false;\n",
+        "",
+        "once",
+        "whoever comes as it ends waits for ever",
+        memory="sc",
+    ),
+    Mutant(
+        "barrier_enters_a_phase_that_is_over",
+        "sync/barrier_core.hpp",
+        "      if (phase_of(seen) != phase) return false;\n",
+        "",
+        "barrier",
+        "whoever comes late waits for the next phase",
+        memory="sc",
+    ),
+    Mutant(
+        "timed_wait_is_woken_before_it_has_parked",
+        "rt/timed_wait_word.hpp",
+        "return leave(by) == static_cast<std::uint32_t>(wait_mark::parked);",
+        "return (leave(by) & ~static_cast<std::uint32_t>(wait_mark::parked)) == 0;",
+        "timed_wait_word",
+        "wake before publish",
+        memory="sc",
+    ),
+    weaker(
+        "timed_wait_marks_relaxed",
+        "rt/timed_wait_word.hpp",
+        "std::memory_order_acq_rel);  // [timed_wait.mark]",
+        "std::memory_order_acq_rel",
+        "timed_wait_word",
+        "the frame is left while another still writes to it",
+        memory="stale_read",
+    ),
+)
+
+POLL_AND_TIMERS = (
+    Mutant(
+        "poll_news_is_not_kept",
+        "rt/poll_word.hpp",
+        "const std::uintptr_t next = seen == kNone ? kReady : kNone;",
+        "const std::uintptr_t next = kNone;",
+        "poll_word",
+        "news that finds nobody is forgotten",
+        memory="sc",
+    ),
+    Mutant(
+        "poll_told_without_cas",
+        "rt/poll_word.hpp",
+        """      if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel,
+                                      std::memory_order_acquire))
+        return to_waiter(seen);
+    }
+  }
+
+  // By whoever has changed""",
+        """      word_.store(next, std::memory_order_release);
+      return to_waiter(seen);
+    }
+  }
+
+  // By whoever has changed""",
+        "poll_word",
+        "poller and closer wake the same waiter, or a waiter that comes is overwritten",
+        memory="sc",
+    ),
+    Mutant(
+        "poll_withdrawn_without_cas",
+        "rt/poll_word.hpp",
+        """    std::uintptr_t seen = of(w);
+    return word_.compare_exchange_strong(seen, kNone, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);""",
+        """    static_cast<void>(w);
+    word_.store(kNone, std::memory_order_release);
+    return true;""",
+        "poll_word",
+        "who withdraws does not ask whether somebody has it in hand",
+        memory="sc",
+    ),
+    weaker(
+        "poll_entered_by_a_release",
+        "rt/poll_word.hpp",
+        "if (word_.compare_exchange_strong(seen, of(w), std::memory_order_seq_cst)) return true;",
+        SEQ_CST,
+        "poll_word",
+        "the look at the revision overtakes the entry",
+        to=RELEASE,
+        memory="stale_read",
+    ),
+    weaker(
+        "timer_next_published_by_a_release",
+        "rt/timer_heap.hpp",
+        "next_.store(when_ns, std::memory_order_seq_cst);       // [timer.no_lost_wake]",
+        SEQ_CST,
+        "timer_heap",
+        "golang/go#44868 of a kind: a timer is armed as the last one goes to sleep, and neither sees the other",
+        to=RELEASE,
+    ),
+    Mutant(
+        "timer_cancelled_without_its_number",
+        "rt/timer_heap.hpp",
+        "std::uint64_t seen = timer::pack(seq, timer_state::armed);\n    if (!t->word.compare_exchange_strong(",
+        "seq = t->seq();\n    std::uint64_t seen = timer::pack(seq, timer_state::armed);\n    if (!t->word.compare_exchange_strong(",
+        "timer_heap",
+        "a late cancel hits the next arming of the node (ABA)",
+        memory="sc",
+    ),
+)
+
+CHANNELS = (
+    Mutant(
+        "chan_closed_is_asked_before_empty",
+        "chan/chan_core.hpp",
+        "bool has_nothing() const noexcept { return seems_empty() && !is_closed(); }",
+        "bool has_nothing() const noexcept { return !is_closed() && seems_empty(); }",
+        "chan",
+        "open, then empty: a value that was sent before the close is missed",
+        memory="sc",
+    ),
+    Mutant(
+        "chan_sender_stays_behind",
+        "chan/chan_core.hpp",
+        """    if (count() >= capacity_) return step::done;  // there are some that were given back
+    if (record_type* const r = senders_.take()) {""",
+        """    if (count() >= capacity_) return step::done;  // there are some that were given back
+    if (record_type* const r = count() != 0 ? senders_.take() : nullptr) {""",
+        "chan",
+        "a receiver makes room and does not wake who waits for it",
+        memory="sc",
+    ),
+    Mutant(
+        "chan_taken_without_a_claim",
+        "chan/record.hpp",
+        "if (r->shared == nullptr || r->shared->claim(r)) return r;",
+        "if (r->shared != nullptr) static_cast<void>(r->shared->claim(r));\n      return r;",
+        "select",
+        "two peers take the same select",
+        memory="sc",
+    ),
+    Mutant(
+        "select_losers_stay_queued",
+        "chan/select_core.hpp",
+        "      queue_of(s).remove(r);\n",
+        "",
+        "select",
+        "the records of the cases that lost stay in their queues",
+        memory="sc",
+    ),
+    Mutant(
+        "select_locks_in_the_order_of_the_cases",
+        "chan/select_core.hpp",
+        "    sort_by_address();\n    for",
+        "    for",
+        "select",
+        "two selects lock their channels in different orders",
+        memory="sc",
+    ),
+)
+
+MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + WAITING + POLL_AND_TIMERS + CHANNELS
