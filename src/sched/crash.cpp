@@ -153,7 +153,7 @@ void end_crash(std::string_view first_line) noexcept {
 void describe(os::text& out, const G* gp) noexcept {
   const std::uint64_t id =
       gp->goid.load(std::memory_order_relaxed);  // does not change while gp lives
-  if (gp->is_proxy) {
+  if (gp->is_proxy()) {
     out << "thread " << id - kForeignIds;
   } else {
     out << "goroutine " << id;
@@ -164,13 +164,17 @@ void describe(os::text& out, const G* gp) noexcept {
 }
 
 void describe_origin(os::text& out, const G* gp) noexcept {
-  if (gp->made_at == nullptr) {
+  describe_origin(out, gp->made_at, gp->made_by);
+}
+
+void describe_origin(os::text& out, const void* made_at, std::uint64_t made_by) noexcept {
+  if (made_at == nullptr) {
     out << "the main goroutine";
     return;
   }
   out << "made at ";
-  os::describe_address(out, static_cast<const char*>(gp->made_at) - 1);
-  if (gp->made_by != 0) out << " by goroutine " << gp->made_by;
+  os::describe_address(out, static_cast<const char*>(made_at) - 1);
+  if (made_by != 0) out << " by goroutine " << made_by;
 }
 
 void fatal(std::string_view message) noexcept {

@@ -27,6 +27,7 @@ bool try_begin_crash() noexcept;  // false: somebody else crashes
 // `goroutine 7 "reader"`, and where it was made.
 void describe(os::text& out, const G* gp) noexcept;
 void describe_origin(os::text& out, const G* gp) noexcept;
+void describe_origin(os::text& out, const void* made_at, std::uint64_t made_by) noexcept;
 
 // The report of an uncaught exception has been printed: std::terminate() need not name the goroutine again.
 extern bool was_panic_printed;
