@@ -20,6 +20,7 @@ namespace {
 
 std::atomic<std::uintptr_t> crasher{0};
 std::atomic<fatal_hook> hook{nullptr};
+std::atomic<const char*> note{nullptr};
 std::terminate_handler terminate_before = nullptr;
 constexpr std::size_t kLongestName =
     200;  // of what users wrote; longer is cut, so that the rest of the message is not
@@ -131,8 +132,13 @@ bool try_begin_crash() noexcept {
   const std::uintptr_t me = gp != nullptr ? reinterpret_cast<std::uintptr_t>(gp)
                                           : static_cast<std::uintptr_t>(os::thread_id()) * 2 + 1;
   std::uintptr_t nobody = 0;
-  return crasher.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me;
+  if (!crasher.compare_exchange_strong(nobody, me, std::memory_order_acq_rel)) return nobody == me;
+  // acquire: the text
+  if (const char* const text = note.load(std::memory_order_acquire)) say(text);
+  return true;
 }
+
+void set_crash_note(const char* text) noexcept { note.store(text, std::memory_order_release); }
 
 void begin_crash() noexcept {
   if (try_begin_crash()) return;

@@ -24,6 +24,9 @@ void begin_crash() noexcept;
 bool try_begin_crash() noexcept;  // false: somebody else crashes
 [[noreturn]] void end_crash(std::string_view first_line) noexcept;
 
+// Printed before all else when the process crashes: what it was doing, a line or more. It stays the caller's; null: nothing.
+void set_crash_note(const char* text) noexcept;
+
 // `goroutine 7 "reader"`, and where it was made.
 void describe(os::text& out, const G* gp) noexcept;
 void describe_origin(os::text& out, const G* gp) noexcept;

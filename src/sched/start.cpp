@@ -126,7 +126,8 @@ namespace {
 
 [[gnu::noinline]] void launch_slow(M* mp, G* gp) noexcept {
   if (gp->bubble() != G::kOrdinary) begin_in_bubble(gp);
-  if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed)) return launch_here(mp, gp);
+  if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed))
+    return launch_here(mp, gp);
   if (!count_start(gp)) return;
   if (mp == nullptr) {
     submit(gp);

@@ -1,11 +1,11 @@
 // bubble.cpp: the keeper of a bubble: what is to be done when all in it are blocked.
 //
 // It is the goroutine that called testing::bubble(), in user context: it may allocate and throw. In order:
+//   timers are due                     one fires, or several: a coin decides whether whom the last one woke goes on first
 //   somebody is in testing::wait()     it goes on
 //   nobody is left                     the bubble is over
 //   the function has returned          the time stands still: deadlock
-//   a timer is armed                   it is then that time, and all that is due fires, all of one batch in one bracket: one who is woken by
-//                                      the first may wait for the fire function of the second to be done with its frame
+//   a timer is armed                   it is then that time
 //   nothing                            deadlock
 //
 // A ticker whose channel is full changes nothing by firing, and would be there for ever. So if somebody is to be woken by a timer at all, it
@@ -15,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "base/rng.hpp"
 #include "sched/bubbles.hpp"
 #include "sched/entry.hpp"
 #include "sched/park.hpp"
@@ -31,8 +32,6 @@ namespace weft::testing_impl {
 namespace {
 
 using call_type = testing::detail::bubble_call;
-
-constexpr std::size_t kBatch = 32;
 
 // The first function of the bubble's own goroutine. It also ends by exit_goroutine().
 struct first_goroutine {
@@ -69,22 +68,32 @@ bool wake_waiter(sched::bubble& b) noexcept {
   return true;
 }
 
-// Moves on to the next time at which something is due, and fires all of that. False: nothing will ever be.
-bool move_on(sched::bubble& b) noexcept {
-  rt::timer_heap::due batch[kBatch];
-  std::size_t nfired = 0;
+// Some of what is due by now, one at least; false: nothing is. Each in one bracket from the heap to the end of its fire function: whom another
+// one has woken may wait for that.
+bool fire_some(sched::bubble& b, base::rng& coin) noexcept {
+  const std::int64_t now_ns = b.now_ns.load(std::memory_order_relaxed);  // ours
+  bool has_fired = false;
   for (;;) {
     const sched::bracket inside;
+    rt::timer_heap::due next;
+    if (b.timers.next_when() > now_ns) return has_fired;
+    if (b.timers.pop_due(now_ns, {&next, 1}) == 0) continue;  // only some that were stopped
+    next.run();
+    has_fired = true;
+    if (coin.below(2) == 0) return true;
+  }
+}
+
+// To the next time at which something is due. False: nothing will ever be.
+bool move_on(sched::bubble& b) noexcept {
+  const sched::bracket inside;
+  for (;;) {
     const std::int64_t next = b.timers.next_when();
-    const bool is_more = next <= b.now_ns.load(std::memory_order_relaxed);  // ours
-    if (nfired != 0 && !is_more) return true;
     if (next == rt::kNever) return false;
-    const std::size_t n = b.timers.pop_due(next, batch);  // 0: only some that were stopped
-    if (n == 0) continue;
-    if (!is_more)
-      b.now_ns.store(next, std::memory_order_relaxed);  // whom it wakes comes after that
-    for (std::size_t i = 0; i < n; ++i) batch[i].run();
-    nfired += n;
+    b.timers.pop_due(next, {});  // drops those at the top that were stopped
+    if (b.timers.next_when() != next) continue;
+    b.now_ns.store(next, std::memory_order_relaxed);  // who is woken then comes after that
+    return true;
   }
 }
 
@@ -99,13 +108,14 @@ std::vector<testing::goroutine_info> members(const sched::bubble& b) {
 
 class keeper {
  public:
-  keeper(sched::bubble& b, call_type* call) noexcept : bubble_(b), first_{call} {}
+  keeper(sched::bubble& b, call_type* call, std::uint64_t seed) noexcept
+      : bubble_(b), first_{call}, coin_(seed) {}
 
   void run(const void* made_at) {
     start(bubble_, &first_, made_at);
     for (;;) {
       sched::await_quiet(bubble_);
-      if (wake_waiter(bubble_)) continue;
+      if (fire_some(bubble_, coin_) || wake_waiter(bubble_)) continue;
       // relaxed: [bubble.quiet]
       if (bubble_.nlive.load(std::memory_order_relaxed) == 0) return;
       if (first_.has_returned) fail("its function has returned, and others are still blocked");
@@ -134,6 +144,7 @@ class keeper {
 
   sched::bubble& bubble_;
   first_goroutine first_;
+  base::rng coin_;
   std::uint64_t nstirred_ = 0;
   std::int64_t last_hope_ns_ = rt::kNever;
 };
@@ -146,7 +157,7 @@ void run_bubble_here(call_type* call, const bubble_options& how) {
   sched::bubble* const b = sched::take_bubble(how.is_closed, how.seed);
   if (b == nullptr) throw std::runtime_error("weft::testing::bubble: too many bubbles at once");
   // What is left behind refers to it, and to the call: it stays.
-  auto k = std::make_unique<keeper>(*b, call);
+  auto k = std::make_unique<keeper>(*b, call, how.seed);
   struct at_end {
     sched::bubble& b;
     std::unique_ptr<keeper>& k;
@@ -203,7 +214,7 @@ namespace weft::inline v1::testing {
 using namespace weft::testing_impl;
 
 deadlock::deadlock(const char* why, std::vector<goroutine_info> blocked)
-    : std::runtime_error("weft::testing: deadlock in a bubble: " + std::string(why) + ":\n" +
+    : std::runtime_error("weft::testing: deadlock in a bubble: " + std::string(why) + '\n' +
                          to_string(blocked)),
       blocked_(std::make_shared<const std::vector<goroutine_info>>(std::move(blocked))) {}
 

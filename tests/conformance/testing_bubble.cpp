@@ -430,7 +430,8 @@ TEST_FOR_PROCS(bubble_deadlock, whoever_receives_from_a_ticker_is_left_when_the_
   std::atomic<int> nticks{0};
   const auto d = caught([&] {
     weft::go([&] {
-      for ([[maybe_unused]] auto t : weft::ticker(1s).chan()) ++nticks;
+      const weft::ticker every(1s);
+      for ([[maybe_unused]] auto t : every.chan()) ++nticks;
     });
     weft::sleep_for(3500ms);
     weft::testing::wait();

@@ -24,6 +24,9 @@ inline void fail_on_leaks(const std::vector<goroutine_info>& leaked) {
   ADD_FAILURE() << leaked.size() << " goroutine(s) leaked:\n" << to_string(leaked);
 }
 
+// For explore_options::has_failed: an EXPECT in the explored function fails the run.
+inline bool has_test_failed() { return ::testing::Test::HasFailure(); }
+
 class leak_listener : public ::testing::EmptyTestEventListener {
  public:
   explicit leak_listener(leak_options options = {}) : options_(std::move(options)) {
