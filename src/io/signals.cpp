@@ -47,6 +47,7 @@
 #include "os/signal_name.hpp"
 #include "os/text.hpp"
 #include "rt/poll_desc.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/entry.hpp"
 #include "sched/netpoll.hpp"
 #include "sched/park.hpp"
@@ -148,9 +149,7 @@ void let_default_act(int number) noexcept {
   ::raise(number);
 }
 
-bool is_wanted(int number) noexcept {
-  return (wanted & bit(number)) != 0 && is_of_this_runtime();
-}
+bool is_wanted(int number) noexcept { return (wanted & bit(number)) != 0 && is_of_this_runtime(); }
 
 // False: it is nobody's.
 bool hand_over(int number) noexcept {
@@ -393,6 +392,7 @@ recv_chan<int> signal_chan(std::initializer_list<int> numbers) {
     wants |= bit(number);
   }
   make_wake_up();
+  const sched::outside_bubble all;  // a signal comes to all, and so does who forwards it
   auto made = std::make_unique<listener>();
   const auto to = make_chan<int>(kRoom);
   made->to = channels::of(to.raw());

@@ -64,6 +64,27 @@ inline std::int64_t now_ns() noexcept { return now_ns(current_bubble()); }
 // A deadline of this goroutine's clock by the machine's: for what waits for the kernel.
 std::int64_t to_real_ns(std::int64_t deadline_ns) noexcept;
 
+// While one exists this goroutine is in no bubble: what it makes and starts serves the whole program. It still counts as active. From user
+// context.
+class outside_bubble {
+ public:
+  outside_bubble() noexcept {
+    if (current_bubble() == G::kOrdinary) return;
+    self_ = current_m()->curg();
+    place_ = self_->place;
+    self_->place = G::kOrdinary;
+  }
+  ~outside_bubble() {
+    if (self_ != nullptr) self_->place = place_;
+  }
+  outside_bubble(const outside_bubble&) = delete;
+  outside_bubble& operator=(const outside_bubble&) = delete;
+
+ private:
+  G* self_ = nullptr;
+  std::uint8_t place_ = G::kOrdinary;
+};
+
 // --- counting, inside the runtime ---
 
 // gp is in a bubble and becomes runnable for the first time.

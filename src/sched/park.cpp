@@ -135,15 +135,9 @@ void park_for_ever(wait_reason why) noexcept {
   for (;;) park(nobody, nullptr, why, nullptr);
 }
 
-void ready(M* mp, G* gp) noexcept {
-  if (gp->place != G::kOrdinary) [[unlikely]] {
-    if (gp->is_proxy()) {  // a plain thread outlives any runtime
-      wake_foreign(gp);
-      return;
-    }
-    if (is_abandoned(gp)) return;
-    unblock(gp);
-  }
+namespace {
+
+[[gnu::always_inline]] inline void ready_ordinary(M* mp, G* gp) noexcept {
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // as is_abandoned()
   if (mp == nullptr) die_if_forked();
   claim_waiting(gp);
@@ -158,6 +152,22 @@ void ready(M* mp, G* gp) noexcept {
   } else {
     put_slowly(mp->proc(), gp);
   }
+}
+
+// Out of line, so that the way of the others needs no frame for it.
+[[gnu::noinline]] void ready_special(M* mp, G* gp) noexcept {
+  if (gp->is_proxy()) return wake_foreign(gp);  // a plain thread outlives any runtime
+  if (is_abandoned(gp)) return;
+  unblock(gp);
+  ready_ordinary(mp, gp);
+}
+
+}  // namespace
+
+void ready(M* mp, G* gp) noexcept {
+  if (gp->place != G::kOrdinary) [[unlikely]]
+    return ready_special(mp, gp);
+  ready_ordinary(mp, gp);
 }
 
 namespace {

@@ -1,4 +1,7 @@
 // testing_bubble.cpp: testing::bubble() and testing::wait(): time that jumps (B218 to B221).
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -595,6 +598,23 @@ TEST_FOR_PROCS(bubble, the_network_goes_by_the_machines_clock) {
     reads.read_some(weft::io::mutable_buffer(&byte, 1), ec);
     EXPECT_EQ(ec, weft::io::errc::deadline_exceeded);
     EXPECT_EQ(since(start), 0ns);
+  });
+}
+
+// Who forwards signals serves the whole program: it is not in the bubble in which it was first needed.
+TEST_FOR_PROCS(bubble, whoever_waits_for_a_signal_is_not_durably_blocked) {
+  bubble([] {
+    const auto start = weft::clock::now();
+    auto signals = weft::io::signal_chan({SIGUSR1});
+    weft::go([] { weft::sleep_for(1s); });
+    weft::go([] {
+      weft::blocking([] { std::this_thread::sleep_for(2ms); });
+      ::kill(::getpid(), SIGUSR1);
+    });
+    EXPECT_EQ(signals.recv(), SIGUSR1);
+    EXPECT_EQ(since(start), 0ns);
+    weft::io::stop_signals(signals);
+    weft::sleep_for(1s);
   });
 }
 
