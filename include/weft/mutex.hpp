@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include <weft/detail/config.hpp>
+#include <weft/detail/point.hpp>
 #include <weft/detail/waiters.hpp>
 #include <weft/time.hpp>
 
@@ -30,16 +31,21 @@ class WEFT_API mutex {
   mutex& operator=(const mutex&) = delete;
 
   // Blocks: this goroutine only (from a plain thread: that thread).
-  WEFT_MAY_SWITCH void lock() noexcept {
+  WEFT_MAY_SWITCH WEFT_POINTED void lock() noexcept {
+    detail::lock_point();
     if (!take()) [[unlikely]]
       lock_slow(detail::kLastNs);
   }
 
   // Never waits.
-  [[nodiscard]] bool try_lock() noexcept { return take(); }
+  [[nodiscard]] WEFT_POINTED bool try_lock() noexcept {
+    detail::lock_point();
+    return take();
+  }
 
   // A mutex that is not locked: fatal error "unlock of unlocked mutex". Blocks nobody.
-  WEFT_MAY_SWITCH void unlock() noexcept {
+  WEFT_MAY_SWITCH WEFT_POINTED void unlock() noexcept {
+    detail::lock_point();
     // Looked at first: beside others who want it, a CAS that fails costs as much as one that does not.
     std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
     if (seen != kLocked || !state_.compare_exchange_strong(seen, 0, std::memory_order_release,

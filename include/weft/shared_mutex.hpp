@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <weft/detail/config.hpp>
+#include <weft/detail/point.hpp>
 #include <weft/detail/waiters.hpp>
 
 namespace weft::inline v1 {
@@ -29,13 +30,15 @@ class WEFT_API shared_mutex {
     if (!try_lock()) [[unlikely]]
       lock_slow();
   }
-  [[nodiscard]] bool try_lock() noexcept {
+  [[nodiscard]] WEFT_POINTED bool try_lock() noexcept {
+    detail::lock_point();
     std::uint32_t seen = 0;
     return state_.compare_exchange_strong(seen, kWriter, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
   // Fatal error "unlock of unlocked shared_mutex" if nobody writes.
-  WEFT_MAY_SWITCH void unlock() noexcept {
+  WEFT_MAY_SWITCH WEFT_POINTED void unlock() noexcept {
+    detail::lock_point();
     std::uint32_t seen = kWriter;
     if (!state_.compare_exchange_strong(seen, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]]
@@ -47,7 +50,8 @@ class WEFT_API shared_mutex {
     if (!try_lock_shared()) [[unlikely]]
       lock_shared_slow();
   }
-  [[nodiscard]] bool try_lock_shared() noexcept {
+  [[nodiscard]] WEFT_POINTED bool try_lock_shared() noexcept {
+    detail::lock_point();
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
     while ((seen & (kWriter | kWaiting)) == 0) {
       if (state_.compare_exchange_weak(seen, seen + kReader, std::memory_order_acquire,
@@ -57,7 +61,8 @@ class WEFT_API shared_mutex {
     return false;
   }
   // Fatal error "unlock_shared of unlocked shared_mutex" if nobody reads.
-  WEFT_MAY_SWITCH void unlock_shared() noexcept {
+  WEFT_MAY_SWITCH WEFT_POINTED void unlock_shared() noexcept {
+    detail::lock_point();
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
     while ((seen & kWaiting) == 0 && seen >= kReader) {
       if (state_.compare_exchange_weak(seen, seen - kReader, std::memory_order_release,

@@ -38,4 +38,21 @@ inline void add_by_owner(std::atomic<T>& counter, D n) noexcept {
                 std::memory_order_relaxed);  // one writer: no increment is lost
 }
 
+// A field that its owner reads and writes like any other, and that others may look at: what they see may be old, and is never torn.
+template <class T>
+class relaxed {
+ public:
+  constexpr relaxed(T value = {}) noexcept : value_(value) {}
+  relaxed& operator=(T value) noexcept {
+    value_.store(value, std::memory_order_relaxed);  // guards nothing
+    return *this;
+  }
+  relaxed(const relaxed&) = delete;
+  relaxed& operator=(const relaxed& other) noexcept { return *this = T(other); }
+  operator T() const noexcept { return value_.load(std::memory_order_relaxed); }  // guards nothing
+
+ private:
+  std::atomic<T> value_;
+};
+
 }  // namespace weft::base

@@ -32,11 +32,20 @@ void leave_if_inside(rt::M* mp) noexcept {
   if (mp != nullptr) sched::leave(mp);
 }
 
+// The same wait at a channel that was not made in the bubble of the one who waits: it is not durably blocked (bubbles.hpp).
+rt::wait_reason outside(rt::wait_reason why) noexcept {
+  using enum rt::wait_reason;
+  return why == chan_send      ? chan_send_outside
+         : why == chan_receive ? chan_receive_outside
+                               : select_outside;
+}
+
 // Inside, with the lock held, which it gives up. The record is in a frame of its own, so that who need not wait has a small one.
 [[gnu::noinline]] passed wait_at(rt::M* mp, core& c, direction to, void* elem,
                                  rt::wait_reason why) noexcept {
   waiting mine{.who = mp != nullptr ? mp->curg() : sched::foreign_g(), .elem = elem};
   (to == direction::send ? c.senders() : c.receivers()).push(&mine);
+  if (c.home() != mine.who->bubble()) why = outside(why);
   mp = sched::park_inside(mp, &unlock, &c, why, &c);
   leave_if_inside(mp);
   return mine.has_passed ? passed::done : passed::closed;

@@ -54,6 +54,10 @@ class chan_core {
   queue_type& senders() noexcept { return senders_; }
   queue_type& receivers() noexcept { return receivers_; }
 
+  // The bubble in which it was made (sched/bubbles.hpp); 0: in none. Not the protocol's business: it lies here since there is room.
+  std::uint8_t home() const noexcept { return home_; }
+  void set_home(std::uint8_t bubble) noexcept { home_ = bubble; }
+
   // --- steps, under the lock; `wake` is set to who must be woken afterwards ---
 
   step send(const void* elem, Party*& wake) noexcept {
@@ -214,6 +218,7 @@ class chan_core {
 
   lock_type lock_;
   typename A::template atomic<bool> is_closed_{false};
+  std::uint8_t home_ = 0;
   const std::size_t elem_size_;
   const std::size_t capacity_;
   typename A::template atomic<std::size_t> count_{0};  // of the ring, and of what was given back

@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "sched/bubbles.hpp"
 #include "sched/entry.hpp"
 
 namespace weft::channels {
@@ -52,7 +53,9 @@ void channel::abandon() noexcept { channels::of(this)->lose_last_handle(); }
 
 channel* make_channel(std::size_t elem_size, std::size_t elem_align, std::size_t capacity,
                       void (*drop)(void*) noexcept) {
-  return channels::impl::make(elem_size, elem_align, capacity, drop);
+  channels::impl* const made = channels::impl::make(elem_size, elem_align, capacity, drop);
+  made->c.set_home(sched::current_bubble());
+  return made;
 }
 
 }  // namespace weft::inline v1::detail

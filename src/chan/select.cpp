@@ -2,6 +2,7 @@
 #include "chan/impl.hpp"
 #include "chan/select_core.hpp"
 #include "os/clock.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/entry.hpp"
 #include "sched/foreign.hpp"
 #include "sched/park_until.hpp"
@@ -55,12 +56,21 @@ bool publish(rt::G*, void* arg) {
   return waits;
 }
 
+// A channel that was made outside of the bubble in which gp is: then anybody may end its wait.
+bool is_any_outside(const rt::G* gp, const select_slot* slots, std::size_t n) noexcept {
+  if (gp->place == rt::G::kOrdinary) return false;
+  for (std::size_t i = 0; i < n; ++i)
+    if (slots[i].chan != nullptr && of(slots[i].chan)->c.home() != gp->bubble()) return true;
+  return false;
+}
+
 // Inside, with all locks held, which it gives up.
-[[gnu::noinline]] rt::M* wait_at_all(rt::M* mp, cases& all, std::int64_t deadline_ns,
-                                     cases::choice& won) noexcept {
+[[gnu::noinline]] rt::M* wait_at_all(rt::M* mp, cases& all, bool is_outside,
+                                     std::int64_t deadline_ns, cases::choice& won) noexcept {
   waiting_select w{.all = all, .limit = {&publish, &w, deadline_ns}};
   all.enter_all(mp != nullptr ? mp->curg() : sched::foreign_g(), &w.shared);
-  mp = sched::park_limited(mp, w.limit, rt::wait_reason::select, nullptr);
+  mp = sched::park_limited(
+      mp, w.limit, is_outside ? rt::wait_reason::select_outside : rt::wait_reason::select, nullptr);
   won = all.withdraw_all(w.shared.winner);
   return mp;
 }
@@ -80,7 +90,10 @@ enum class patience : std::uint8_t { none, some };
   cases all(slots, n, random_of(mp));
   chosen = all.choose();
   if (chosen) return mp;
-  if (how == patience::some) return wait_at_all(mp, all, deadline_ns, chosen);
+  if (how == patience::some) {
+    const bool is_outside = mp != nullptr && is_any_outside(mp->curg(), slots, n);
+    return wait_at_all(mp, all, is_outside, deadline_ns, chosen);
+  }
   all.unlock_all();
   return mp;
 }
@@ -143,7 +156,7 @@ selected select_until(select_slot* slots, std::size_t n, std::int64_t deadline_n
                                     : recv(s->chan, s->elem);
       return {static_cast<std::size_t>(s - slots), p};
     }
-  } else if (deadline_ns <= os::now_ns()) {
+  } else if (deadline_ns <= sched::now_ns()) {
     const selected now = try_select(slots, n);
     if (now.index == kNone) yield();  // whoever asks in a loop lets others get on
     return now;

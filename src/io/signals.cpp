@@ -50,6 +50,7 @@
 #include "os/system_call.hpp"
 #include "os/text.hpp"
 #include "rt/poll_desc.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/entry.hpp"
 #include "sched/netpoll.hpp"
 #include "sched/park.hpp"
@@ -416,6 +417,7 @@ recv_chan<int> signal_chan(std::initializer_list<int> numbers) {
     wants |= bit(number);
   }
   make_wake_up();
+  const sched::outside_bubble all;  // a signal comes to all, and so does who forwards it
   auto made = std::make_unique<listener>();
   const auto to = make_chan<int>(kRoom);
   made->to = channels::of(to.raw());

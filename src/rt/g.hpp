@@ -6,6 +6,8 @@
 // What only a goroutine that has begun needs (g_cold) lies in the top page of its stack.
 //
 // A proxy is the G of a thread that is not weft's: it never has a stack or a P, and waits on a note in place of its closure.
+//
+// Those of a bubble (rt/bubble.hpp) are told from others by `place`, the byte that whoever wakes somebody tests anyway.
 #pragma once
 
 #include <atomic>
@@ -17,6 +19,7 @@
 #include "arch/context.hpp"
 #include "arch/exception_state.hpp"
 #include "arch/sanitizer.hpp"
+#include "base/atomics.hpp"
 #include "base/check.hpp"
 #include "base/list.hpp"
 #include "os/note.hpp"
@@ -53,7 +56,7 @@ struct alignas(64) G {
   // --- switched: the first line ---
   std::atomic<std::uint32_t> status_word{static_cast<std::uint32_t>(g_status::dead)};
   wait_reason why = wait_reason::none;
-  bool is_proxy = false;
+  base::relaxed<std::uint8_t> place = kOrdinary;  // who looks at others may look at it
   resume_notes resume;
   G* link = nullptr;  // in a run queue, a batch or a free list
   arch::context context{};
@@ -62,15 +65,15 @@ struct alignas(64) G {
   M* bound_m = nullptr;  // must run there: locked to the thread, or waits there for a P
 
   // --- started and ended: the second line ---
-  std::atomic<std::uint64_t> goid{0};  // 0: nobody
-  std::atomic<M*> m{nullptr};          // the M it runs on
-  void (*entry)(void*) = nullptr;      // null once it has begun
-  const void* made_at = nullptr;       // return address of the go() call
-  std::uint64_t made_by = 0;           // goid
+  std::atomic<std::uint64_t> goid{0};            // 0: nobody
+  std::atomic<M*> m{nullptr};                    // the M it runs on
+  void (*entry)(void*) = nullptr;                // null once it has begun
+  base::relaxed<const void*> made_at = nullptr;  // return address of the go() call
+  base::relaxed<std::uint64_t> made_by = 0;      // goid
   g_extras* extras = nullptr;
   g_locals* locals = nullptr;
-  std::uint32_t epoch = 0;   // of the runtime it belongs to
-  std::uint16_t nlocks = 0;  // depth of lock_os_thread
+  base::relaxed<std::uint32_t> epoch = 0;  // of the runtime it belongs to
+  std::uint16_t nlocks = 0;                // depth of lock_os_thread
   std::atomic<std::uint8_t> manners{
       0};                           // kHabit, kBlocksLong, kNoPreempt times the depth of no_preempt
   std::uint8_t stack_bits : 7 = 0;  // log2 of the stack it wants; 0: the default
@@ -78,6 +81,19 @@ struct alignas(64) G {
 
   // --- closure: the third line ---
   alignas(16) std::byte closure[64];
+
+  // Values of `place`: none of the two below, the number of its bubble.
+  static constexpr std::uint8_t kOrdinary = 0;
+  static constexpr std::uint8_t kProxy = 1;
+  // Beside that number: it is durably blocked, and whoever wakes it counts it as active again.
+  static constexpr std::uint8_t kDurable = 0x80;
+
+  bool is_proxy() const noexcept { return place == kProxy; }
+  // The number of its bubble; 0: it is in none.
+  std::uint8_t bubble() const noexcept {
+    const std::uint8_t number = place & ~kDurable;
+    return number > kProxy ? number : kOrdinary;
+  }
 
   // It was found asleep in the kernel with a P, and so leaves the runtime without one. Written by sysmon.
   static constexpr std::uint8_t kHabit = 1;

@@ -32,9 +32,11 @@ enum class departure : std::uint8_t {
   none,
   park,   // becomes waiting, then publish() makes it findable; false: it must not sleep after all
   yield,  // goes to the end of this P's queue
-  yield_global,  // goes to the global queue
-  yield_urgent,  // goes behind what else is urgent
-  end,           // its stack and itself are free
+  park_in_bubble,  // as park, and may leave its bubble quiet
+  end,             // its stack and itself are free
+  yield_global,    // goes to the global queue
+  end_in_bubble,   // as end, and may leave its bubble quiet
+  yield_urgent,    // goes behind what else is urgent
 };
 struct commit_step {
   departure kind = departure::none;

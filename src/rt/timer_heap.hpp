@@ -41,6 +41,7 @@
 
 #include "base/atomics.hpp"
 #include "base/check.hpp"
+#include "base/rng.hpp"
 #include "os/lock.hpp"
 #include "rt/quad_heap.hpp"
 #include "rt/timer.hpp"
@@ -99,7 +100,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     WEFT_CHECK(timer::state_of(word) == timer_state::idle, "the timer is armed already");
     const std::uint64_t seq = timer::seq_of(word) + 1;
     t->when_ns = when_ns;
-    t->order = norder_++;
+    t->order = next_order();
     t->heap.store(this, std::memory_order_relaxed);  // read by cancel(), which knows seq: after us
     t->word.store(timer::pack(seq, timer_state::armed), std::memory_order_release);  // [timer.fire]
     heap_.push(when_ns, t);
@@ -222,6 +223,23 @@ class alignas(base::kCacheLine) basic_timer_heap {
   // Entries, zombies included; a hint.
   std::size_t size() const noexcept { return nentries_hint_.load(std::memory_order_relaxed); }
 
+  // From now on those of the same time come in an order that nobody can foresee, but who knows the seed. 0: in which they were armed.
+  void shuffle_ties(std::uint64_t seed) noexcept {
+    os::lock_guard guard(lock_);
+    tie_seed_ = seed;
+    norder_ = 0;
+  }
+
+  // When the last of those that will ever fire does; kNever: none will. Takes the lock; linear.
+  std::int64_t latest_when() noexcept {
+    os::lock_guard guard(lock_);
+    std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+    heap_.for_each([&](const timer* t) {
+      if (!is_zombie(t) && t->when_ns != kNever && t->when_ns > latest) latest = t->when_ns;
+    });
+    return latest == std::numeric_limits<std::int64_t>::min() ? kNever : latest;
+  }
+
   // For tests. Nobody else may be at work.
   std::size_t bytes() const noexcept { return heap_.bytes(); }
   bool is_ordered() const noexcept { return heap_.is_ordered(); }
@@ -292,6 +310,11 @@ class alignas(base::kCacheLine) basic_timer_heap {
     heap_.shrink_if_sparse();
   }
 
+  std::uint64_t next_order() noexcept {
+    const std::uint64_t n = norder_++;
+    return tie_seed_ == 0 ? n : base::rng(tie_seed_ + n).next();
+  }
+
   void count_out_one() noexcept {
     ndropped_.store(ndropped_.load(std::memory_order_relaxed) + 1,
                     std::memory_order_relaxed);  // written under the lock; else a hint
@@ -313,6 +336,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
   typename A::template atomic<std::uint64_t> ncancelled_{0};
   typename A::template atomic<std::uint64_t> ndropped_{0};  // of these, counted out
   std::uint64_t norder_ = 0;
+  std::uint64_t tie_seed_ = 0;
   quad_heap<timer> heap_;
 };
 

@@ -28,6 +28,13 @@ enum class wait_reason : std::uint8_t {
   empty_select,
   io,
   main_goroutine,  // a thread in run()
+  // Those that a bubble must tell apart (sched/bubbles.hpp).
+  timed_mutex_lock,
+  chan_send_outside,  // at a channel that was not made in the bubble of the one who waits
+  chan_receive_outside,
+  select_outside,
+  bubble,       // until all goroutines of a bubble are blocked: testing::bubble()
+  bubble_wait,  // the same from inside: testing::wait()
 };
 
 constexpr std::string_view name_of(wait_reason r) noexcept {
@@ -41,6 +48,7 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
     case wait_reason::wait_group:
       return "wait_group wait";
     case wait_reason::mutex_lock:
+    case wait_reason::timed_mutex_lock:
       return "sync.Mutex.Lock";
     case wait_reason::shared_mutex_lock_shared:
       return "sync.RWMutex.RLock";
@@ -59,14 +67,17 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
     case wait_reason::sleep:
       return "sleep";
     case wait_reason::chan_send:
+    case wait_reason::chan_send_outside:
       return "chan send";
     case wait_reason::chan_receive:
+    case wait_reason::chan_receive_outside:
       return "chan receive";
     case wait_reason::nil_chan_send:
       return "chan send (nil chan)";
     case wait_reason::nil_chan_receive:
       return "chan receive (nil chan)";
     case wait_reason::select:
+    case wait_reason::select_outside:
       return "select";
     case wait_reason::empty_select:
       return "select (no cases)";
@@ -74,6 +85,10 @@ constexpr std::string_view name_of(wait_reason r) noexcept {
       return "IO wait";
     case wait_reason::main_goroutine:
       return "running main";
+    case wait_reason::bubble:
+      return "bubble";
+    case wait_reason::bubble_wait:
+      return "bubble wait";
   }
   return "unknown";
 }

@@ -47,11 +47,12 @@ void plan_chaos(const chaos_plan* plan) noexcept { planned = plan; }
 void start_chaos() noexcept {
   const os::debug_settings& debug = sched.set.debug;
   const chaos_plan* const plan = std::exchange(planned, nullptr);
-  const chaos_plan is = plan != nullptr ? *plan : chaos_plan{debug.chaos, debug.seed, nullptr};
+  const chaos_plan is = plan != nullptr ? *plan : chaos_plan{debug.chaos, debug.seed};
   const bool migrates = plan == nullptr && debug.migrate;
   decides = is.by != nullptr ? is.by : &by_chance;
   row.store(is.seed, std::memory_order_relaxed);
   sched.chaos.store(is.switches, std::memory_order_relaxed);
+  sched.is_timeless.store(is.is_timeless, std::memory_order_relaxed);
   sched.is_migrating.store(migrates, std::memory_order_relaxed);
   sched.is_chaotic.store(migrates || (is.switches & kChaosDelays) != 0, std::memory_order_relaxed);
   sched.is_direct_off.store(migrates || (is.switches & kChaosOrder) != 0,

@@ -50,6 +50,8 @@ struct chaos_plan {
   std::uint32_t switches = 0;  // kChaos...
   std::uint64_t seed = 0;      // of what is decided at random
   strategy* by = nullptr;
+  bool is_timeless =
+      false;  // nobody is stopped because of the time it has run, or because its thread sleeps
 };
 // For the next runtime that this thread starts, and only that; null: none. It is read while the runtime starts.
 void plan_chaos(const chaos_plan* plan) noexcept;

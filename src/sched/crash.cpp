@@ -21,6 +21,7 @@ namespace {
 
 std::atomic<std::uintptr_t> crasher{0};
 std::atomic<fatal_hook> hook{nullptr};
+std::atomic<const char*> note{nullptr};
 std::terminate_handler terminate_before = nullptr;
 constexpr std::size_t kLongestName =
     200;  // of what users wrote; longer is cut, so that the rest of the message is not
@@ -134,8 +135,13 @@ bool try_begin_crash() noexcept {
   const std::uintptr_t me = gp != nullptr ? reinterpret_cast<std::uintptr_t>(gp)
                                           : static_cast<std::uintptr_t>(os::thread_id()) * 2 + 1;
   std::uintptr_t nobody = 0;
-  return crasher.compare_exchange_strong(nobody, me, std::memory_order_acq_rel) || nobody == me;
+  if (!crasher.compare_exchange_strong(nobody, me, std::memory_order_acq_rel)) return nobody == me;
+  // acquire: the text
+  if (const char* const text = note.load(std::memory_order_acquire)) say(text);
+  return true;
 }
+
+void set_crash_note(const char* text) noexcept { note.store(text, std::memory_order_release); }
 
 void begin_crash() noexcept {
   if (try_begin_crash()) return;
@@ -156,7 +162,7 @@ void end_crash(std::string_view first_line) noexcept {
 void describe(os::text& out, const G* gp) noexcept {
   const std::uint64_t id =
       gp->goid.load(std::memory_order_relaxed);  // does not change while gp lives
-  if (gp->is_proxy) {
+  if (gp->is_proxy()) {
     out << "thread " << id - kForeignIds;
   } else {
     out << "goroutine " << id;
@@ -167,13 +173,17 @@ void describe(os::text& out, const G* gp) noexcept {
 }
 
 void describe_origin(os::text& out, const G* gp) noexcept {
-  if (gp->made_at == nullptr) {
+  describe_origin(out, gp->made_at, gp->made_by);
+}
+
+void describe_origin(os::text& out, const void* made_at, std::uint64_t made_by) noexcept {
+  if (made_at == nullptr) {
     out << "the main goroutine";
     return;
   }
   out << "made at ";
-  os::describe_address(out, static_cast<const char*>(gp->made_at) - 1);
-  if (gp->made_by != 0) out << " by goroutine " << gp->made_by;
+  os::describe_address(out, static_cast<const char*>(made_at) - 1);
+  if (made_by != 0) out << " by goroutine " << made_by;
 }
 
 void fatal(std::string_view message) noexcept {

@@ -24,9 +24,13 @@ void begin_crash() noexcept;
 bool try_begin_crash() noexcept;  // false: somebody else crashes
 [[noreturn]] void end_crash(std::string_view first_line) noexcept;
 
+// Printed before all else when the process crashes: what it was doing, a line or more. It stays the caller's; null: nothing.
+void set_crash_note(const char* text) noexcept;
+
 // `goroutine 7 "reader"`, and where it was made.
 void describe(os::text& out, const G* gp) noexcept;
 void describe_origin(os::text& out, const G* gp) noexcept;
+void describe_origin(os::text& out, const void* made_at, std::uint64_t made_by) noexcept;
 
 // The report of an uncaught exception has been printed: std::terminate() need not name the goroutine again.
 extern bool was_panic_printed;

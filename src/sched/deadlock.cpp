@@ -49,13 +49,13 @@ void print_one(G* gp, void*) {
   // relaxed, both: everybody sleeps, and went through L on the way; a plain thread that comes now is printed or is not
   const std::uint64_t goid = gp->goid.load(std::memory_order_relaxed);
   if (goid == 0) return;
-  if (!gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;
-  if (gp->is_proxy && gp->status() != g_status::asleep) return;
+  if (!gp->is_proxy() && gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;
+  if (gp->is_proxy() && gp->status() != g_status::asleep) return;
   os::text t;
   describe(t, gp);
   t << " [" << (gp->why != wait_reason::none ? name_of(gp->why) : name_of(gp->status()))
     << "]:\n\t";
-  if (gp->is_proxy) {
+  if (gp->is_proxy()) {
     t << "a thread that is not a goroutine";
   } else {
     describe_origin(t, gp);

@@ -32,7 +32,7 @@ proxy_owner::~proxy_owner() {
   free_extras(proxy);
   proxy->goid.store(0, std::memory_order_relaxed);  // for those who look
   proxy->note().~basic_note();
-  proxy->is_proxy = false;
+  proxy->place = G::kOrdinary;
   proxy->become(g_status::dead);
   proxy->link = nullptr;
   rt::put_free({proxy, 1});
@@ -47,7 +47,7 @@ proxy_owner::~proxy_owner() {
   if (proxy == nullptr) fatal("weft: out of memory for a thread that calls into weft");
   proxy->link = nullptr;
   proxy->become(g_status::idle);
-  proxy->is_proxy = true;
+  proxy->place = G::kProxy;
   proxy->why = wait_reason::none;
   // relaxed: only unique, and for those who look
   proxy->goid.store(kForeignIds + 1 + sched.nforeign.fetch_add(1, std::memory_order_relaxed),

@@ -8,6 +8,7 @@
 #include "os/signal.hpp"
 #include "os/text.hpp"
 #include "os/thread.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/chaos.hpp"
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
@@ -185,7 +186,7 @@ void close_polled(poll_desc* desc) noexcept {
 }
 
 void set_poll_deadline(poll_desc* desc, poll_for what, std::int64_t deadline_ns) noexcept {
-  desc->of(what).deadline_ns.store(deadline_ns, std::memory_order_seq_cst);
+  desc->of(what).deadline_ns.store(to_real_ns(deadline_ns), std::memory_order_seq_cst);
   desc->revision.fetch_add(1, std::memory_order_seq_cst);  // [poll.no_lost_end]
   evict(desc->of(what).word);
 }

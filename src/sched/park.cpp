@@ -2,6 +2,7 @@
 #include "sched/park.hpp"
 
 #include "os/thread.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/crash.hpp"
 #include "sched/entry.hpp"
 #include "sched/find_runnable.hpp"
@@ -29,6 +30,17 @@ namespace {
   if (self->bound_m != nullptr) [[unlikely]]
     return nullptr;
   return pick_direct(mp->proc(), by_yield);
+}
+
+// Those of a bubble leave another departure behind than others, found without a branch: both are chosen by G::place.
+constexpr rt::departure in_bubble(rt::departure d) noexcept {
+  return static_cast<rt::departure>(static_cast<std::uint8_t>(d) + 2);
+}
+static_assert(in_bubble(rt::departure::park) == rt::departure::park_in_bubble);
+static_assert(in_bubble(rt::departure::end) == rt::departure::end_in_bubble);
+
+[[gnu::always_inline]] inline rt::departure departure_of(const G* self, rt::departure d) noexcept {
+  return self->place == G::kOrdinary ? d : in_bubble(d);
 }
 
 void commit_end(M* mp, G* gp) noexcept {
@@ -82,6 +94,15 @@ void commit_departure_slow(M* mp) noexcept {
     case rt::departure::end:
       commit_end(mp, step.gp);
       break;
+    case rt::departure::park_in_bubble:
+      park_in_bubble(mp, step);
+      break;
+    case rt::departure::end_in_bubble: {
+      const std::uint8_t number = step.gp->bubble();
+      commit_end(mp, step.gp);
+      end_in_bubble(mp, number);
+      break;
+    }
   }
 }
 
@@ -97,7 +118,7 @@ M* park_inside(M* mp, publish_fn publish, void* arg, wait_reason why, const void
   cold.waits_on = object;
   cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);  // only a time
   cold.was_trimmed = false;
-  mp->commit = {rt::departure::park, publish, arg, self};
+  mp->commit = {departure_of(self, rt::departure::park), publish, arg, self};
   G* const next = how == way::direct ? next_after(mp, self) : nullptr;
   mp = next != nullptr ? go_direct(mp, self, next, false) : switch_to_g0(mp, self, false);
   self->why = wait_reason::none;
@@ -114,12 +135,10 @@ void park_for_ever(wait_reason why) noexcept {
   for (;;) park(nobody, nullptr, why, nullptr);
 }
 
-void ready(M* mp, G* gp) noexcept {
-  if (gp->is_proxy) {  // a plain thread outlives any runtime
-    wake_foreign(gp);
-    return;
-  }
-  if (is_abandoned(gp)) return;
+namespace {
+
+[[gnu::always_inline]] inline void ready_ordinary(M* mp, G* gp) noexcept {
+  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // as is_abandoned()
   if (mp == nullptr) die_if_forked();
   claim_waiting(gp);
   // relaxed: fixed before any thread was made
@@ -133,6 +152,22 @@ void ready(M* mp, G* gp) noexcept {
   } else {
     put_slowly(mp->proc(), gp);
   }
+}
+
+// Out of line, so that the way of the others needs no frame for it.
+[[gnu::noinline]] void ready_special(M* mp, G* gp) noexcept {
+  if (gp->is_proxy()) return wake_foreign(gp);  // a plain thread outlives any runtime
+  if (is_abandoned(gp)) return;
+  unblock(gp);
+  ready_ordinary(mp, gp);
+}
+
+}  // namespace
+
+void ready(M* mp, G* gp) noexcept {
+  if (gp->place != G::kOrdinary) [[unlikely]]
+    return ready_special(mp, gp);
+  ready_ordinary(mp, gp);
 }
 
 namespace {
@@ -205,7 +240,7 @@ void resume_specially(M* mp, G* gp) noexcept {
 [[noreturn]] void end_goroutine() noexcept {
   M* const mp = enter();
   G* const self = mp->curg();
-  mp->commit = {rt::departure::end, nullptr, nullptr, self};
+  mp->commit = {departure_of(self, rt::departure::end), nullptr, nullptr, self};
   if (G* const next = next_after(mp, self)) {
     go_direct(mp, self, next, true);
   } else {

@@ -34,7 +34,7 @@ M* park_inside(M* mp, publish_fn publish, void* arg, wait_reason why, const void
 // Its runtime has ended: it will never run again, and what it waits at is not for it.
 inline bool is_abandoned(const G* gp) noexcept {
   // relaxed: it changes while no goroutine runs
-  return !gp->is_proxy && gp->epoch != sched.epoch.load(std::memory_order_relaxed);
+  return !gp->is_proxy() && gp->epoch != sched.epoch.load(std::memory_order_relaxed);
 }
 
 // waiting -> runnable, and the caller's. Waits while the scavenger has the stack in its hands.

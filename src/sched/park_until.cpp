@@ -37,7 +37,9 @@ bool arm_and_publish(G* gp, void* arg) {
   w->timer->fire = &time_is_over;
   w->timer->arg = w;
   w->timer->release = &rt::release_timer;
-  w->arming = arm_timer(current_m(), w->timer, w->deadline_ns);
+  // What waits for the kernel waits by the kernel's clock.
+  const std::uint8_t bubble = gp->why == wait_reason::io ? G::kOrdinary : gp->bubble();
+  w->arming = arm_timer(current_m(), w->timer, w->deadline_ns, bubble);
   if (w->arming == 0) fatal("weft: out of memory for timers");
   dawdle(window::parted);
   return w->publish(gp, w->arg);

@@ -11,6 +11,7 @@
 
 #include "sched/borrow.hpp"
 #include "sched/chaos.hpp"
+#include "sched/current.hpp"
 #include "sched/procs.hpp"
 #include "sched/wake.hpp"
 
@@ -211,6 +212,8 @@ G* take_by_choice(P* pp) noexcept {
   }
   if (gp == nullptr) return nullptr;
   base::add_by_owner(pp->schedtick, 1);
+  // What the goroutine draws until the next switch (a select) is of the same row, whichever thread it is on.
+  if (M* const mp = current_m()) mp->random = base::rng(draw(UINT32_MAX));
   // One of the others may have been at pp's front, with the wake-up left out.
   settle_deferral(pp);
   if (has_global()) wake_one();

@@ -22,6 +22,7 @@
 #include "os/preempt_signal.hpp"
 #include "os/text.hpp"
 #include "rt/g_slab.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/chaos.hpp"
 #include "sched/crash.hpp"
 #include "sched/detach.hpp"
@@ -237,6 +238,7 @@ void join_all(M* to_join) noexcept {
 // No thread of this runtime is left. Relaxed: a plain thread reads these under L, or for stats().
 void forget_work() noexcept {
   locked l;
+  forget_bubbles();
   for (std::uint32_t i = 0; i < kMaxProcs && p_at(i) != nullptr; ++i) {
     P* const pp = p_at(i);
     pp->picked = nullptr;

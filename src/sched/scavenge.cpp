@@ -6,6 +6,7 @@
 
 #include "os/clock.hpp"
 #include "rt/g_slab.hpp"
+#include "sched/hold.hpp"
 #include "sched/state.hpp"
 
 namespace weft::sched {
@@ -23,20 +24,9 @@ struct pass {
   std::size_t ntrimmed = 0;
 };
 
-bool claim(G* gp) noexcept {
-  std::uint32_t waiting = static_cast<std::uint32_t>(g_status::waiting);
-  return gp->status_word.compare_exchange_strong(waiting, waiting | rt::kTrimming,
-                                                 std::memory_order_acq_rel,
-                                                 std::memory_order_relaxed);  // failed: it runs
-}
-
-void unclaim(G* gp) noexcept {
-  gp->status_word.store(static_cast<std::uint32_t>(g_status::waiting), std::memory_order_release);
-}
-
 void trim_one(G* gp, void* arg) {
   auto* const p = static_cast<pass*>(arg);
-  if (p->ntrimmed >= kTrimsPerPass || gp->status() != g_status::waiting || !claim(gp)) return;
+  if (p->ntrimmed >= kTrimsPerPass || !hold_waiting(gp)) return;
   // It is a goroutine (a plain thread's proxy is never `waiting`), and its fields stay as they are until we let go.
   rt::g_cold& cold = gp->cold();
   // relaxed: sysmon ends before the epoch moves on
@@ -46,7 +36,7 @@ void trim_one(G* gp, void* arg) {
     cold.was_trimmed = true;
     ++p->ntrimmed;
   }
-  unclaim(gp);
+  let_go_waiting(gp);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // self.cpp: what a goroutine can do with itself: checkpoint, id, name.
+#include <weft/detail/point.hpp>
 #include <weft/go.hpp>
 #include "sched/crash.hpp"
 #include "sched/entry.hpp"
@@ -22,6 +23,11 @@ void checkpoint() noexcept {
     return;
   if (mp->detach.wants_attention() || mp->detach.is_lost()) [[unlikely]]
     answer(mp);
+}
+
+void detail::point() noexcept {
+  rt::M* const mp = sched::current_m();
+  if (mp != nullptr) answer(mp);
 }
 
 // Written inside the bracket, with the P in hand: a requester sees it, or comes too late. It travels with the goroutine.

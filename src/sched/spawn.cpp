@@ -23,7 +23,10 @@ void require_running(const char* what) {
 void set_origin(G* gp, void (*entry)(void*), const void* made_at, const M* mp) noexcept {
   gp->entry = entry;
   gp->made_at = made_at;
-  gp->made_by = mp != nullptr ? mp->curg()->goid.load(std::memory_order_relaxed) : 0;  // our own
+  if (mp == nullptr) return;
+  const G* const self = mp->curg();
+  gp->made_by = self->goid.load(std::memory_order_relaxed);  // our own
+  gp->place = self->place;  // whoever is started in a bubble is in it
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "rt/g_slab.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/crash.hpp"
 #include "sched/entry.hpp"
 #include "sched/locals.hpp"
@@ -95,6 +96,7 @@ G* new_g(P* pp) noexcept {
 void free_g(P* pp, G* gp) noexcept {
   gp->goid.store(0, std::memory_order_relaxed);  // both for those who look
   gp->m.store(nullptr, std::memory_order_relaxed);
+  gp->place = G::kOrdinary;
   gp->bound_m = nullptr;
   gp->made_at = nullptr;
   gp->made_by = 0;
@@ -114,20 +116,36 @@ void free_g(P* pp, G* gp) noexcept {
   if (++pp->nfree > kFreeMax) spill_free(pp);
 }
 
-void launch(M* mp, G* gp) noexcept {
-  gp->become(g_status::runnable);
-  // relaxed: fixed before any M was made
-  if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed)) [[likely]] {
-    P* const pp = mp->proc();
-    base::add_by_owner(pp->counters.nstarted, 1);
-    wake_for_front(pp, put_next(pp, gp));
-    return;
-  }
+namespace {
+
+[[gnu::always_inline]] inline void launch_here(M* mp, G* gp) noexcept {
+  P* const pp = mp->proc();
+  base::add_by_owner(pp->counters.nstarted, 1);
+  wake_for_front(pp, put_next(pp, gp));
+}
+
+[[gnu::noinline]] void launch_slow(M* mp, G* gp) noexcept {
+  if (gp->bubble() != G::kOrdinary) begin_in_bubble(gp);
+  if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed))
+    return launch_here(mp, gp);
   if (!count_start(gp)) return;
   if (mp == nullptr) {
     submit(gp);
   } else {
     put_slowly(mp->proc(), gp);
+  }
+}
+
+}  // namespace
+
+void launch(M* mp, G* gp) noexcept {
+  gp->become(g_status::runnable);
+  // relaxed: fixed before any M was made
+  const unsigned is_special = sched.is_chaotic.load(std::memory_order_relaxed) | gp->place;
+  if (mp != nullptr && is_special == 0) [[likely]] {
+    launch_here(mp, gp);
+  } else {
+    launch_slow(mp, gp);
   }
 }
 

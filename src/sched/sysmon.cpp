@@ -113,6 +113,7 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
   if (!is_pp_wanted(pp)) return;
   // Should nobody have seen it in time: README.md, [idle.no_lost_wake] 4. Of one at the front watch_deferral() knows more.
   if (pp->queue.ring_size() != 0) wake_one();
+  if (sched.is_timeless.load(std::memory_order_relaxed)) return;  // fixed at start
   found.any_suspect = true;
   if (take_from_sleeper(pp)) {
     found.did_something = true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sched/borrow.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/chaos.hpp"
 #include "sched/current.hpp"
 #include "sched/foreign.hpp"
@@ -37,7 +38,8 @@ std::int64_t read_clock() noexcept {
 
 }  // namespace
 
-std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept {
+std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns, std::uint8_t bubble) noexcept {
+  if (bubble != G::kOrdinary) return bubble_at(bubble).timers.arm(t, when_ns).seq;
   rt::arm_result r{rt::arm_status::retired, 0};
   dawdle(window::arming);
   if (P* const pp = mp != nullptr ? mp->proc() : nullptr) {
@@ -85,12 +87,14 @@ void fire_all_timers() noexcept {
 }
 
 void ready_by_timer(G* gp) noexcept {
-  if (gp->is_proxy) {
+  const std::uint8_t place = gp->place;
+  if (place == G::kProxy) {
     wake_foreign(gp);
     return;
   }
   M* const mp = current_m();
   if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // abandoned
+  if (place != G::kOrdinary) unblock(gp);
   claim_waiting(gp);
   if (mp->proc() == nullptr || mp->is_borrowing.load(std::memory_order_relaxed)) {  // our own
     locked l;

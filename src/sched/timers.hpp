@@ -26,7 +26,8 @@ using rt::kNever;
 
 // Arms an idle node in the heap of mp's P, or, if it has none and from a plain thread (null), of any. mp is inside the runtime, on its way
 // to the scheduler; if not, settle_watch() comes next. Says which arming it is, for cancel(); 0: no memory.
-std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns) noexcept;
+// bubble: in that one's heap instead, which its keeper watches.
+std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns, std::uint8_t bubble) noexcept;
 
 // The earliest of all, too early at worst.
 std::int64_t earliest_timer() noexcept;

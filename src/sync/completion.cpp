@@ -35,7 +35,7 @@ void completion::wait_slow() noexcept {
 }
 
 bool completion::wait_until_slow(std::int64_t deadline_ns) noexcept {
-  if (deadline_ns != rt::kNever && deadline_ns <= os::now_ns()) {
+  if (deadline_ns != rt::kNever && deadline_ns <= sched::now_ns()) {
     yield();  // whoever asks in a loop lets others get on
     return state_.load(std::memory_order_acquire) == kSet;  // [event.set]
   }

@@ -22,7 +22,7 @@ bool publish(rt::G*, void* arg) { return static_cast<rt::timed_wait_word*>(arg)-
 }  // namespace
 
 bool condition_variable::wait_until_ns(mutex& m, std::int64_t deadline_ns) noexcept {
-  if (deadline_ns != rt::kNever && deadline_ns <= os::now_ns()) {
+  if (deadline_ns != rt::kNever && deadline_ns <= sched::now_ns()) {
     m.unlock();
     yield();  // whoever asks in a loop lets others get on
     m.lock();

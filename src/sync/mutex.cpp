@@ -61,15 +61,16 @@ bool mutex::lock_slow(std::int64_t deadline_ns) noexcept {
   if (me.mutex.take(&me.mine) || spin(me)) return true;
   std::int64_t began_ns = 0;
   for (;;) {
-    const std::int64_t now_ns = os::now_ns();
+    const std::int64_t now_ns = sched::now_ns();
     if (began_ns == 0) began_ns = now_ns;
     if (deadline_ns <= now_ns) {
       if (!me.mine.has_waited) yield();  // whoever asks in a loop lets others get on
       return me.mutex.take_or_give_up(&me.mine);
     }
     me.mine.is_starving = now_ns - began_ns > kStarvingNs;
-    if (!sync::wait_until({&enter, &withdraw, &me}, deadline_ns, rt::wait_reason::mutex_lock, this))
-      return false;
+    const rt::wait_reason why =
+        deadline_ns == rt::kNever ? rt::wait_reason::mutex_lock : rt::wait_reason::timed_mutex_lock;
+    if (!sync::wait_until({&enter, &withdraw, &me}, deadline_ns, why, this)) return false;
     if (me.mine.has_lock || me.mutex.take(&me.mine)) return true;
   }
 }

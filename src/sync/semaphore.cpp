@@ -52,7 +52,7 @@ void semaphore::refuse(std::int64_t n) const {
 }
 
 bool semaphore::acquire_slow(std::int64_t n, std::int64_t deadline_ns) noexcept {
-  if (deadline_ns <= os::now_ns()) {
+  if (deadline_ns <= sched::now_ns()) {
     yield();  // whoever asks in a loop lets others get on
     return take(n);
   }

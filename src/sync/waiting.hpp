@@ -7,6 +7,7 @@
 #include "os/futex.hpp"
 #include "os/lock.hpp"
 #include "rt/timer_heap.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/current.hpp"
 #include "sched/entry.hpp"
 #include "sched/park_until.hpp"

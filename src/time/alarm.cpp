@@ -1,9 +1,9 @@
 // alarm.cpp: see alarm.hpp.
 #include "time/alarm.hpp"
 
-#include "os/clock.hpp"
 #include "os/thread.hpp"
 #include "rt/timer_slab.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/crash.hpp"
 #include "sched/current.hpp"
 #include "sched/start.hpp"
@@ -13,19 +13,17 @@ namespace weft::alarms {
 
 namespace {
 
-// relaxed: it changes while nobody runs
-bool is_of_this_runtime(const alarm& a) noexcept {
-  return a.epoch == sched::sched.epoch.load(std::memory_order_relaxed);
+// What it was last armed in goes on: if not, nobody will come any more.
+bool is_in_force(const alarm& a) noexcept {
+  // relaxed: it changes while nobody runs
+  if (a.epoch != sched::sched.epoch.load(std::memory_order_relaxed)) return false;
+  return a.bubble == 0 || a.life == sched::life_of_bubble(a.bubble);
 }
 
 void arm_node_locked(alarm& a, rt::M* mp, rt::timer* node) noexcept {
-  if (!is_of_this_runtime(a)) {
-    a.epoch = sched::sched.epoch.load(std::memory_order_relaxed);
-    a.nended.store(a.narmed, std::memory_order_relaxed);  // those of another runtime are over
-  }
   a.node = node;
   ++a.narmed;
-  a.arming = sched::arm_timer(mp, node, a.when_ns);
+  a.arming = sched::arm_timer(mp, node, a.when_ns, a.bubble);
   if (a.arming == 0) sched::fatal("weft: out of memory for timers");
 }
 
@@ -38,7 +36,6 @@ bool move_on(alarm& a, std::int64_t now_ns) noexcept {
 
 void fire(rt::timer* node, void* arg, std::uint64_t seq) {
   auto* const a = static_cast<alarm*>(arg);
-  const std::int64_t now_ns = os::now_ns();
   effect e;
   bool is_armed_again = false;
   {
@@ -46,6 +43,7 @@ void fire(rt::timer* node, void* arg, std::uint64_t seq) {
     if (a->node == node && a->arming == seq) {
       a->arming = 0;
       a->node = nullptr;
+      const std::int64_t now_ns = sched::now_ns(a->bubble);
       e = a->act(*a, now_ns);
       is_armed_again = move_on(*a, now_ns);
       if (is_armed_again) arm_node_locked(*a, sched::current_m(), node);
@@ -60,6 +58,10 @@ void fire(rt::timer* node, void* arg, std::uint64_t seq) {
 }  // namespace
 
 void arm_locked(alarm& a, rt::M* mp, std::int64_t when_ns, std::int64_t period_ns) noexcept {
+  if (!is_in_force(a)) a.nended.store(a.narmed, std::memory_order_relaxed);  // [alarm.over]
+  a.epoch = sched::sched.epoch.load(std::memory_order_relaxed);  // changes while nobody runs
+  a.bubble = mp != nullptr ? mp->curg()->bubble() : rt::G::kOrdinary;
+  a.life = a.bubble != 0 ? sched::life_of_bubble(a.bubble) : 0;
   a.when_ns = when_ns;
   a.period_ns = period_ns;
   rt::timer* const node = rt::take_timer();
@@ -81,8 +83,7 @@ bool disarm_locked(alarm& a) noexcept {
 
 void wait_until_over(const alarm& a) noexcept {
   // acquire: [alarm.over]. A fire() that is under way has a few instructions to go.
-  while (is_of_this_runtime(a) && a.nended.load(std::memory_order_acquire) != a.narmed)
-    os::yield_cpu();
+  while (is_in_force(a) && a.nended.load(std::memory_order_acquire) != a.narmed) os::yield_cpu();
 }
 
 }  // namespace weft::alarms

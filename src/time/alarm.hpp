@@ -2,7 +2,8 @@
 //
 // Each arming takes a node of its own from the timers' slab, since a cancelled node stays in its heap for a while. An arming is over when its
 // cancel() has succeeded, or when fire() has come to its end; narmed and nended count them, and when both are equal nobody touches the alarm
-// any more but its owner.  [alarm.over] The end of a runtime cancels every timer without telling: what was armed in another one is over.
+// any more but its owner.  [alarm.over] The end of a runtime cancels every timer without telling, and so does the end of a bubble: what was
+// armed in another one is over.
 //
 //    stop()                                  fire(), of an arming that could not be cancelled any more
 //    lock                                    lock
@@ -45,6 +46,8 @@ struct alarm {
   std::int64_t period_ns = 0;  // 0: once
   std::uint64_t narmed = 0;
   std::uint32_t epoch = 0;  // the runtime that it was last armed in
+  std::uint8_t bubble = 0;  // the bubble in which that was, by whose clock it goes; 0: in none
+  std::uint64_t life = 0;   // which one with that number
 
   std::atomic<std::uint64_t> nended{0};
 };

@@ -5,6 +5,7 @@
 
 #include "os/clock.hpp"
 #include "rt/timer.hpp"
+#include "sched/bubbles.hpp"
 #include "sched/crash.hpp"
 #include "sched/current.hpp"
 #include "sched/park.hpp"
@@ -27,14 +28,14 @@ bool go_to_bed(rt::G* gp, void* arg) {
   auto* const s = static_cast<sleeper*>(arg);
   s->node.fire = &wake_up;
   s->node.arg = gp;
-  if (sched::arm_timer(sched::current_m(), &s->node, s->until_ns) == 0)
+  if (sched::arm_timer(sched::current_m(), &s->node, s->until_ns, gp->bubble()) == 0)
     sched::fatal("weft: out of memory for timers");
   return true;
 }
 
 }  // namespace
 
-std::int64_t detail::now_ns() noexcept { return os::now_ns(); }
+std::int64_t detail::now_ns() noexcept { return sched::now_ns(); }
 
 void detail::sleep_until_ns(std::int64_t until_ns) noexcept {
   if (sched::current_m() == nullptr) {  // a plain thread sleeps by itself
@@ -42,7 +43,7 @@ void detail::sleep_until_ns(std::int64_t until_ns) noexcept {
     os::sleep_until(until_ns);
     return;
   }
-  if (until_ns <= os::now_ns()) {
+  if (until_ns <= sched::now_ns()) {
     yield();
     return;
   }
