@@ -3,9 +3,8 @@
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/bash
-JOBS ?= $(shell nproc)
+export JOBS ?= $(shell nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
-export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 export NINJA_STATUS ?= [%f/%t %es] 
 
 .DEFAULT_GOAL := help
@@ -22,7 +21,7 @@ test: ## build the tests and run them all
 	@tools/setup test
 	@tools/ci/release.sh
 
-check: ## every lane: extras dev asan tsan clang aarch64 model install race signals faults style tidy differential
+check: ## every lane of tools/ci/lanes.sh
 	@tools/setup check
 	@tools/ci/all.sh
 

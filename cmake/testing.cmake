@@ -15,14 +15,22 @@ list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " WEFT_TEST_EMULATOR)
 # In every test a lost wake-up is fatal. Added to what the caller's WEFT_DEBUG says.
 set(WEFT_TEST_ENVIRONMENT "WEFT_DEBUG=string_append:,conserve=1")
 
-# With g++'s sanitizers a test takes three times as long to compile at -O1 as at -O0, and the library is what is to be tested.
-set(WEFT_TEST_FLAGS "" CACHE STRING "Compiler flags for tests, after all others")
+# The library is what is to be tested, and is optimised as users get it. A test takes twice as long to compile at -O1 as at -O0, with g++'s
+# sanitizers three times. The preset `clang` compiles all of them with -O1.
+set(WEFT_TEST_FLAGS "$<$<CONFIG:Release>:-O0>" CACHE STRING "Compiler flags for tests, after all others")
+
+# But these are about what a compiler keeps in registers and thread-local storage across a switch, are stopped between any two instructions of
+# theirs, or put on load. The precompiled header is of the other kind.
+set(WEFT_OPTIMISED_TESTS "/src/arch/|/tests/stress/|/conformance/(closures|exceptions|fp_control|identity|migration|preemption|unannounced)\\.cpp$")
 
 # What every test reads anyway: a third of the time a test takes to compile. tests/headers shows that each header of weft's stands alone.
 # OFF for ccache, which then does more.
 option(WEFT_PRECOMPILE_TESTS "Precompile the headers that tests share" ON)
 set(WEFT_TEST_HEADERS <gtest/gtest.h> <weft/weft.hpp> <algorithm> <array> <atomic> <chrono> <functional> <map> <memory> <mutex> <optional>
   <stdexcept> <string> <string_view> <thread> <tuple> <utility> <variant> <vector>)
+
+# ctest begins with these: one that takes long and comes last keeps the other cores waiting.
+set(WEFT_LONG_TESTS "thousand|_race[./]|storm|^connections|^processes")
 
 # Adds a folder that may not be there.
 function(weft_add_optional_subdirectory folder)
@@ -43,9 +51,15 @@ function(weft_compile_as_test target)
   if(TARGET weft::static)
     target_link_libraries(${target} PRIVATE weft::static)
   endif()
-  # The library is what is optimised; tests/platform has users built in every way.
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
+  target_compile_options(${target} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_FLAGS})  # GCC 12 sees things in std::string at -O1
+endfunction()
+
+function(weft_optimise_some sources)
+  list(FILTER sources INCLUDE REGEX "${WEFT_OPTIMISED_TESTS}")
+  if(sources AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # One precompiled header for all tests: it belongs to a library of its own, so that nobody waits for another's tests.
@@ -70,6 +84,7 @@ function(weft_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS})
   weft_compile_as_test(${name})
+  weft_optimise_some("${arg_SOURCES}")
   list(LENGTH arg_SOURCES nsources)
   if(WEFT_PRECOMPILE_TESTS AND nsources GREATER 4)
     weft_precompile_for(${name})
@@ -94,6 +109,9 @@ foreach(test IN LISTS @target@_TESTS)
     list(APPEND labels race)
   endif()
   set_tests_properties("${test}" PROPERTIES LABELS "${labels}")
+  if(test MATCHES "@WEFT_LONG_TESTS@")
+    set_tests_properties("${test}" PROPERTIES COST 10)
+  endif()
 endforeach()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
@@ -107,6 +125,9 @@ function(weft_check name)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  if(arg_TIMEOUT GREATER WEFT_TEST_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES COST 20)  # it takes long, and so begins early
+  endif()
 endfunction()
 
 # weft_bench_check(<name> <target> <argument>...): a benchmark that runs for a blink as a test, so that it does not rot. Benchmarks are

@@ -21,4 +21,5 @@ if [[ $status -ne 0 ]]; then
   tools/ci/failures collect "$lane" "$tree"
   [[ -n ${WEFT_FAILURES_LATER:-} ]] || tools/ci/failures show "$lane"
 fi
+[[ $status -ne 0 ]] || figure programs "${WEFT_DIFFERENTIAL_SEEDS:-1000}" 'random programs that did as in Go, on one and on two processors'
 exit $status

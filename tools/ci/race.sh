@@ -12,3 +12,4 @@ for ((done = 0; done < repeats; done += step)); do
   fi
   echo "race: $(tail -n 100 "$log" | sed -n 's/.*out of //p') tests passed $((done + step)) of $repeats times"
 done
+figure repeats "$repeats" 'times each race was run, none failing'
