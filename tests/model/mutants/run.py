@@ -4,7 +4,7 @@
     run.py --list
     run.py --work FOLDER --explorer LIBRARY [--compiler C++] [--flags "..."] NAME
 
-The header is copied to FOLDER with one passage changed, the protocol's scenarios are compiled with that folder before src/, and run. Exit
+The header is copied to FOLDER with the passage changed, the protocol's scenarios are compiled with that folder before src/, and run. Exit
 code 0: a scenario failed as it should, and the explorer printed how to have that execution again. 1: nobody noticed. 2: it could not be tried.
 """
 
@@ -34,12 +34,14 @@ def cannot(text):
 def plant(mutant, folder):
     """The changed header, below `folder` by the path it has below src/."""
     text = (ROOT / "src" / mutant.header).read_text()
-    n = text.count(mutant.old)
-    if n != 1:
-        cannot(f"{mutant.name}: the passage to change stands {n} times in src/{mutant.header}; adapt tests/model/mutants/table.py")
+    for old, new in mutant.changes():
+        n = text.count(old)
+        if n != 1:
+            cannot(f"{mutant.name}: a passage to change stands {n} times in src/{mutant.header}; adapt tests/model/mutants/table.py")
+        text = text.replace(old, new)
     changed = folder / mutant.header
     changed.parent.mkdir(parents=True, exist_ok=True)
-    changed.write_text(text.replace(mutant.old, mutant.new))
+    changed.write_text(text)
 
 
 def compile_scenarios(mutant, folder, opts):

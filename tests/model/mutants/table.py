@@ -1,6 +1,6 @@
 """table: faults planted in weft's protocols, each of which the explorer must find.
 
-A mutant is a header of src/ with one passage changed, and the scenarios that go red with it. The passage must stand in the header exactly once:
+A mutant is a header of src/ with a passage changed (two, where one alone is made good by the other), and the scenarios that go red with it. The passage must stand in the header exactly once:
 when the source moves on, the mutant says so instead of testing nothing.
 """
 
@@ -18,6 +18,10 @@ class Mutant:
     scenario: str = "*"  # a filter of GoogleTest's: where it shows
     memory: str = ""  # the memory in which it must show; empty: any
     budget: int = 20_000
+    more: tuple = ()  # further passages of the header, as (old, new)
+
+    def changes(self):
+        return ((self.old, self.new), *self.more)
 
 
 RELAXED = "std::memory_order_relaxed"
@@ -205,12 +209,15 @@ IDLE = (
         memory="sc",
     ),
     Mutant(
-        "idle_needs_spinning_left_out",
+        "idle_only_spinners_look_once_more",
         "rt/idle_protocol.hpp",
-        "if (pp == nullptr) needs_spinning.store(true, std::memory_order_seq_cst);",
-        "",
+        """    static_cast<void>(stop());
+    return is_anything_queued() && regain();""",
+        "    return stop() && is_anything_queued() && regain();",
         "idle",
-        "golang/go#45867: a wake-up that finds no idle P is forgotten",
+        "golang/go#45867: a wake-up that finds no idle P is forgotten (weft is safe if one of the two is there)",
+        more=(("if (pp == nullptr) needs_spinning.store(true, std::memory_order_seq_cst);", ""),),
+        budget=100_000,
     ),
     weaker(
         "idle_global_queue_published_by_a_release",
