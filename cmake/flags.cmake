@@ -50,6 +50,14 @@ if(NOT WEFT_SANITIZE STREQUAL "none")
   endif()
 endif()
 
+# libFuzzer counts where a program has been; only the fuzzers themselves get its main().
+if(WEFT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "WEFT_FUZZ needs clang, which brings libFuzzer (preset fuzz)")
+  endif()
+  target_compile_options(weft_public_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 add_library(weft_private_flags INTERFACE)
 target_link_libraries(weft_private_flags INTERFACE weft_public_flags)
 target_include_directories(weft_private_flags INTERFACE

@@ -9,6 +9,7 @@ option(WEFT_DEBUG_CHECKS "Check the runtime's invariants while it runs (slower)"
 option(WEFT_MODEL "Build only the models of tests/model" OFF)
 set(WEFT_SANITIZE "none" CACHE STRING
   "Sanitizers to build with: none, or a list of address, thread, undefined separated by commas")
+option(WEFT_FUZZ "Build the fuzzers of tests/fuzz (target weft_fuzz); needs clang" OFF)
 option(BUILD_SHARED_LIBS "Build weft as a shared library" OFF)
 set(WEFT_TLS "AUTO" CACHE STRING "Build weft::tls, which needs OpenSSL 3: ON, OFF, or AUTO: where that is found")
 set_property(CACHE WEFT_TLS PROPERTY STRINGS AUTO ON OFF)
