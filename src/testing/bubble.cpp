@@ -75,7 +75,7 @@ bool fire_some(sched::bubble& b, base::rng& coin) noexcept {
   bool has_fired = false;
   for (;;) {
     const sched::bracket inside;
-    rt::timer_heap::due next;
+    rt::timer_heap::due next{};
     if (b.timers.next_when() > now_ns) return has_fired;
     if (b.timers.pop_due(now_ns, {&next, 1}) == 0) continue;  // only some that were stopped
     next.run();

@@ -5,13 +5,15 @@
     run.py --work FOLDER --explorer LIBRARY [--compiler C++] [--flags "..."] NAME
 
 The header is copied to FOLDER with the passage changed, the protocol's scenarios are compiled with that folder before src/, and run. Exit
-code 0: a scenario failed as it should, and the explorer printed how to have that execution again. 1: nobody noticed. 2: it could not be tried.
+code 0: a scenario failed as it should, and the explorer printed how to have that execution again (or died of touching what is gone, where
+the table says so). 1: nobody noticed. 2: it could not be tried.
 """
 
 import argparse
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +90,9 @@ def main():
     print(f"{mutant.name}: {mutant.why}")
     if done.returncode != 0 and found and mutant.memory in ("", *found):
         print(f"killed, in {', '.join(sorted(set(found)))}")
+        return 0
+    if done.returncode == -signal.SIGSEGV and mutant.crashes:
+        print("killed: it touched what is gone")
         return 0
     wanted = f" in {mutant.memory}" if mutant.memory else ""
     print(f"SURVIVED{wanted} (exit code {done.returncode}, found in: {', '.join(found) or 'none'})\n{done.stdout[-2000:]}")
