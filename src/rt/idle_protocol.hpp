@@ -44,8 +44,14 @@ struct alignas(base::kCacheLine) basic_idle_protocol {
 
   // 2, 3: nobody need be woken.
   bool may_skip_wake() const noexcept {
-    return npidle.load(std::memory_order_seq_cst) == 0 ||
-           nspinning.load(std::memory_order_seq_cst) != 0;
+    return may_skip_wake([] {});
+  }
+  // The same with something between the two looks, for those who want to see what that does.
+  template <class Between>
+  bool may_skip_wake(Between&& between) const noexcept {
+    if (npidle.load(std::memory_order_seq_cst) == 0) return true;
+    between();
+    return nspinning.load(std::memory_order_seq_cst) != 0;
   }
 
   // 4, under L: take_idle() gives a P or null. The P for an M that will spin and is counted already; null: nobody is to be woken.

@@ -66,9 +66,11 @@ std::uint32_t draw(std::uint32_t n) noexcept;
 bool must_yield(const G* self) noexcept;
 std::uint32_t choose_next(const rt::g_queue& runnable) noexcept;
 
-// Where a thread may dawdle. Not with L held, but for the end of a runtime.
+// Where a thread may dawdle. Not with L held, but for the one that says so, and the end of a runtime.
 enum class window : std::uint8_t {
   queued,         // a goroutine is in a queue, and nobody has looked whether somebody must be woken
+  looked,         // an idle P was seen, and nobody has looked whether somebody spins
+  raised,         // somebody counts as spinning, and found no P to spin with: under L
   chosen,         // an M was chosen to be woken, and sleeps on
   p_dropped,      // the P is in the idle list, and this M still counts as spinning
   spun,           // it does not any more, and has not looked once more

@@ -195,20 +195,35 @@ bool end_spinning(M* mp) noexcept {
 
 M* wake_one_locked() noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  P* const pp = sched.begin_first_spinner([] { return take_idle_locked(); });
+  P* const pp = sched.begin_first_spinner([] {
+    P* const idle = take_idle_locked();
+    if (idle == nullptr) dawdle(window::raised);
+    return idle;
+  });
   if (pp == nullptr) return nullptr;
   sched.nwakeups.fetch_add(1, std::memory_order_relaxed);  // only counted
   return start_locked(pp, true);
 }
 
-void wake_one() noexcept {
-  if (sched.may_skip_wake()) return;  // the submitter's half of [idle.no_lost_wake]
+namespace {
+
+void wake_one_now() noexcept {
   M* woken = nullptr;
   {
     locked l;  // also against the end of a runtime: what is raised here is seen there
     woken = wake_one_locked();
   }
   wake_m(woken);
+}
+
+}  // namespace
+
+void wake_one() noexcept {
+  if (!sched.may_skip_wake()) wake_one_now();  // the submitter's half of [idle.no_lost_wake]
+}
+
+void wake_one_slowly() noexcept {
+  if (!sched.may_skip_wake([] { dawdle(window::looked); })) wake_one_now();
 }
 
 namespace {

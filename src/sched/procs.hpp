@@ -46,6 +46,8 @@ void hand_off(P* pp) noexcept;
 
 // Something became runnable: if a P is idle and nobody looks for work yet, wake one that does.
 void wake_one() noexcept;
+// The same while sched.is_chaotic.
+void wake_one_slowly() noexcept;
 
 // Some run queue has something in it. After the caller has made its P idle, or stopped spinning, in that order: what was queued
 // before that by somebody who saw no idle P, or a spinner, is seen here.  [idle.no_lost_wake]

@@ -79,7 +79,7 @@ void put_slowly(P* pp, G* gp) noexcept {
   if (sched.is_migrating.load(std::memory_order_relaxed)) return submit(gp);  // fixed at start
   const bool was_front_empty = put_next(pp, gp);
   dawdle(window::queued);
-  wake_for_front(pp, was_front_empty);
+  wake_for_front(pp, was_front_empty, wake_one_slowly);
 }
 
 void put_global_locked(G* gp) noexcept {

@@ -49,10 +49,11 @@ inline void settle_deferral(P* pp) noexcept {
 }
 
 // A goroutine that just became runnable was put at the front of pp's queue; was_front_empty is what put_next() said.
-[[gnu::always_inline]] inline void wake_for_front(P* pp, bool was_front_empty) noexcept {
+[[gnu::always_inline]] inline void wake_for_front(P* pp, bool was_front_empty,
+                                                  void (*wake)() noexcept = wake_one) noexcept {
   if (pp->is_alone || (was_front_empty && defer_wake(pp))) return;
   settle_deferral(pp);
-  wake_one();
+  wake();
 }
 
 // The P has taken its own front; because the goroutine before it waits or has ended, or not.
