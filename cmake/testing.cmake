@@ -17,7 +17,7 @@ set(WEFT_TEST_ENVIRONMENT "WEFT_DEBUG=string_append:,conserve=1")
 
 # The library is what is to be tested, and is optimised as users get it. A test takes twice as long to compile at -O1 as at -O0, with g++'s
 # sanitizers three times. The preset `clang` compiles all of them with -O1.
-set(WEFT_TEST_FLAGS "$<$<CONFIG:Release>:-O0>" CACHE STRING "Compiler flags for tests, after all others")
+set(WEFT_TEST_OPTIMISATION "-O0" CACHE STRING "How tests are optimised, whatever the library is")
 
 # But these are about what a compiler keeps in registers and thread-local storage across a switch, are stopped between any two instructions of
 # theirs, or put on load. The precompiled header is of the other kind.
@@ -52,7 +52,7 @@ function(weft_compile_as_test target)
     target_link_libraries(${target} PRIVATE weft::static)
   endif()
   target_compile_options(${target} PRIVATE
-    "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_FLAGS})  # GCC 12 sees things in std::string at -O1
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_OPTIMISATION})  # GCC 12 sees things in std::string at -O1
 endfunction()
 
 function(weft_optimise_some sources)

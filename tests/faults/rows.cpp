@@ -107,6 +107,9 @@ void check_fault(const fault_row& row) {
   if (row.times == once) {
     EXPECT_EQ(std::stol(nhits), 1);
   }
+  if (row.most_hits >= 0) {
+    EXPECT_LE(std::stol(nhits), row.most_hits);
+  }
 }
 
 }  // namespace weft::test

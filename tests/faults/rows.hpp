@@ -56,6 +56,7 @@ struct fault_row {
   std::int64_t delay_ns = 0;
   std::string variant = {};      // part of the name
   std::string environment = {};  // WEFT_DEBUG
+  std::int64_t most_hits = -1;   // it must not be tried more often; -1: as often as it likes
   bool is_first = true;          // of several that are alike: `make test` runs the first of them
 };
 

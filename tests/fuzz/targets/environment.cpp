@@ -21,6 +21,14 @@ void hear(std::string_view line) { said.emplace_back(line); }
 constexpr std::string_view kGuards[] = {"auto", "madvise", "mprotect"};
 constexpr std::string_view kPollers[] = {"auto", "epoll", "uring"};
 
+std::string chaos_words(std::uint32_t bits) {
+  std::string all = "0";
+  if ((bits & os::kChaosYields) != 0) all += "+yield";
+  if ((bits & os::kChaosOrder) != 0) all += "+order";
+  if ((bits & os::kChaosDelays) != 0) all += "+delay";
+  return all;
+}
+
 // As a user would write them. A key that is added gets its line here.
 std::string print(const os::debug_settings& s) {
   std::string all;
@@ -30,11 +38,13 @@ std::string print(const os::debug_settings& s) {
   };
   const auto flag = [&item](std::string_view key, bool on) { item(key, on ? "1" : "0"); };
   flag("asyncpreemptoff", s.async_preempt_off);
+  flag("conserve", s.conserve);
   flag("deadlock", s.deadlock);
   flag("membarrier", s.membarrier);
   flag("migrate", s.migrate);
   flag("scavenge", s.scavenge);
   flag("updatemaxprocs", s.update_max_procs);
+  item("chaos", chaos_words(s.chaos));
   item("guard", kGuards[static_cast<std::size_t>(s.guard)]);
   item("poller", kPollers[static_cast<std::size_t>(s.poller)]);
   item("seed", std::to_string(s.seed));
