@@ -1,4 +1,4 @@
-// testing_explore.cpp: testing::explore(): many schedules, each of which can be had again. Compiled with WEFT_EXPLORE_LOCKS.
+// explore.cpp: testing::explore(): many schedules, each of which can be had again. Compiled with WEFT_EXPLORE_LOCKS.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
