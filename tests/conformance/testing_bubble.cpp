@@ -1,6 +1,5 @@
 // testing_bubble.cpp: testing::bubble() and testing::wait(): time that jumps (B218 to B221).
 #include <signal.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -609,7 +608,7 @@ TEST_FOR_PROCS(bubble, whoever_waits_for_a_signal_is_not_durably_blocked) {
     weft::go([] { weft::sleep_for(1s); });
     weft::go([] {
       weft::blocking([] { std::this_thread::sleep_for(2ms); });
-      ::kill(::getpid(), SIGUSR1);
+      ::raise(SIGUSR1);
     });
     EXPECT_EQ(signals.recv(), SIGUSR1);
     EXPECT_EQ(since(start), 0ns);

@@ -1,6 +1,7 @@
 // testing_leaks.cpp: testing::leak_check: goroutines that somebody forgot.
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,38 +57,38 @@ TEST_FOR_PROCS(leak_check, says_who_waits_for_what_and_where_it_was_made) {
 }
 
 TEST_FOR_PROCS(leak_check, also_those_that_run_or_block) {
-  std::atomic<bool> stop{false};
+  const auto stop = std::make_shared<std::atomic<bool>>(false);
   leak_check guard({.grace = 20ms});
-  weft::go([&] {
-    while (!stop) weft::yield();
+  weft::go([stop] {
+    while (!*stop) weft::yield();
   });
-  weft::go([&] {
+  weft::go([stop] {
     weft::blocking([&] {
-      while (!stop) std::this_thread::sleep_for(1ms);
+      while (!*stop) std::this_thread::sleep_for(1ms);
     });
   });
   EXPECT_EQ(guard.leaks().size(), 2u);
-  stop = true;
+  *stop = true;
 }
 
 TEST_FOR_PROCS(leak_check, those_that_were_there_before_are_not_counted_nor_those_it_is_told_of) {
-  weft::event stop;
-  weft::go([&] { stop.wait(); });
+  const auto stop = std::make_shared<weft::event>();  // they may outlive this
+  weft::go([stop] { stop->wait(); });
   leak_check guard({.grace = 20ms, .ignore = {"pool"}});
-  weft::go({.name = "pool"}, [&] { stop.wait(); });
+  weft::go({.name = "pool"}, [stop] { stop->wait(); });
   EXPECT_TRUE(guard.leaks().empty());
-  stop.set();
+  stop->set();
 }
 
 TEST_FOR_PROCS(leak_check, the_guard_calls_the_handler_at_its_end) {
-  weft::event stop;
+  const auto stop = std::make_shared<weft::event>();  // they may outlive this
   std::size_t nfound = 0;
   {
     leak_check guard({.grace = 20ms, .on_leak = [&](const auto& all) { nfound = all.size(); }});
-    for (int i = 0; i < 3; ++i) weft::go([&] { stop.wait(); });
+    for (int i = 0; i < 3; ++i) weft::go([stop] { stop->wait(); });
   }
   EXPECT_EQ(nfound, 3u);
-  stop.set();
+  stop->set();
 }
 
 TEST(leak_check, around_a_runtime_finds_those_it_abandoned) {
@@ -134,18 +135,18 @@ TEST_FOR_PROCS(leak_check_race, looks_at_goroutines_that_come_and_go) {
 }
 
 TEST_FOR_PROCS(leak_listener, a_test_that_leaves_one_behind_fails) {
-  weft::event stop;
+  const auto stop = std::make_shared<weft::event>();  // they may outlive this
   weft::testing::leak_listener listener({.grace = 20ms});
   const testing::TestInfo& me = *testing::UnitTest::GetInstance()->current_test_info();
   listener.OnTestStart(me);
-  weft::go({.name = "forgotten"}, [&] { stop.wait(); });
+  weft::go({.name = "forgotten"}, [stop] { stop->wait(); });
   testing::TestPartResultArray failures;
   {
     const testing::ScopedFakeTestPartResultReporter intercept(
         testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &failures);
     listener.OnTestEnd(me);
   }
-  stop.set();
+  stop->set();
   ASSERT_EQ(failures.size(), 1);
   const std::string message = failures.GetTestPartResult(0).message();
   EXPECT_NE(message.find("1 goroutine(s) leaked"), std::string::npos) << message;

@@ -26,7 +26,7 @@ const auto kRows =
         .once_each("accept", "accept",
                    {EINTR, EAGAIN, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH}, succeeds())
         .once_each("accept", "accept", {EMFILE, ENFILE, ENOBUFS, ENOMEM}, succeeds())  // waited out
-        .for_ever_each("accept", "accept", {EMFILE, ENOMEM, ECONNABORTED, EINTR},
+        .for_ever_each("accept_in_vain", "accept", {EMFILE, ENOMEM, ECONNABORTED, EINTR},
                        fails("i/o timeout"))
         .for_ever_each("accept_until_closed", "accept", {EMFILE, ECONNABORTED, EINTR},
                        fails("use of something closed"))

@@ -23,7 +23,7 @@ child_end run(const fault_row& row) {
                   text(row.delay_ns), text(row.expected.what == outcome::kind::death)});
   return run_child({.command = command,
                     .environment = {{"WEFT_DEBUG", row.environment}, {"WEFT_MAXPROCS", ""}},
-                    .limit = 20s});
+                    .limit = 40s});
 }
 
 void expect_error(const fault_row& row, const child_end& ended) {

@@ -17,6 +17,7 @@ struct barrier {
   barrier_core::lock guard;
   void* first = nullptr;
   void* last = nullptr;
+  plain<int> completed{0, "what the completion did"};
 
   barrier_core ops() { return {state, guard, first, last}; }
   void arrive_and_wait(party& me) {
@@ -24,6 +25,7 @@ struct barrier {
     const barrier_core::arrival a = b.arrive(1);
     MODEL_CHECK(a.left >= 0, "one too many");
     if (a.left == 0) {
+      completed.set(completed.get() + 1);
       b.next_phase(kExpected, end_wait);
       return;
     }
@@ -32,6 +34,7 @@ struct barrier {
       mine.who = w;
       return b.enter(&mine, a.phase);
     });
+    MODEL_CHECK(completed.get() > 0, "the completion has run");
   }
 };
 

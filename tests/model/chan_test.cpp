@@ -110,5 +110,32 @@ TEST(chan_model, who_tries_gets_what_is_there_or_is_told_the_truth) {
                     [](buffered& w) { w.expect(1); });
 }
 
+// It is closed before it is emptied, so at no moment is it open and has nothing.
+TEST(chan_model, who_tries_a_channel_that_was_never_open_and_empty_need_not_wait) {
+  struct filled : buffered {
+    filled() { send(2, 0); }
+  };
+  explore<filled>({[](filled& w) {
+                     long v = -1;
+                     const step s = w.c.try_recv(v);
+                     MODEL_CHECK(s != step::must_wait, "there was always something to be told");
+                     if (s == step::done) w.take(v);
+                   },
+                   [](filled& w) {
+                     w.c.close();
+                     w.recv(1);
+                   }},
+                  [](filled& w) { w.expect(1); });
+}
+
+TEST(chan_model, a_receive_that_makes_room_lets_the_next_sender_go_on) {
+  explore<buffered>(
+      {[](buffered& w) { w.send(0, 0), w.send(0, 1); }, [](buffered& w) { w.recv(1); }},
+      [](buffered& w) {
+        w.expect(1);
+        MODEL_CHECK(w.c.c.length() == 1, "the other one is in the buffer");
+      });
+}
+
 }  // namespace
 }  // namespace weft::model

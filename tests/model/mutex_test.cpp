@@ -113,6 +113,32 @@ TEST(mutex_model, who_gives_up_takes_nobodys_wake_up_with_it) {
                  [](world& w) { MODEL_CHECK(w.n.last() >= 3, "one count was lost"); });
 }
 
+// One is woken while the holder takes it again and, since that one is on its way, frees it without waking the next.
+TEST(mutex_model, who_is_woken_and_gives_up_leaves_nobody_behind) {
+  struct queued : world {
+    core::record late{};
+    timed_waiter late_waiter{&callers[1], nullptr};
+    queued() {
+      core::record mine{};
+      m->ops().take(&mine);
+      late.who = &late_waiter;
+      m->ops().enter(&late);
+    }
+  };
+  explore<queued>({[](queued& w) {
+                     w.m->unlock();
+                     w.count(0);
+                   },
+                   [](queued& w) {
+                     w.callers[1].sleep();
+                     if (!w.m->ops().take_or_give_up(&w.late)) return;
+                     w.use();
+                     w.m->unlock();
+                   },
+                   [](queued& w) { w.count(2); }},
+                  [](queued& w) { MODEL_CHECK(w.n.last() >= 2, "one count was lost"); });
+}
+
 TEST(mutex_model, whoever_had_it_last_may_destroy_it) {
   struct shared : world {
     static void use(shared& w, int i) {

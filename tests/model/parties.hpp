@@ -69,6 +69,11 @@ class timer {
     return armed_.compare_exchange_strong(a, nullptr, std::memory_order_acq_rel,
                                           std::memory_order_acquire);
   }
+  // A thread: the time is over as soon as somebody waits.
+  void fire_when_armed() noexcept {
+    while (armed_.load(std::memory_order_relaxed) == nullptr) model_atomics::pause();
+    fire();
+  }
   // A thread: the time is over, now.
   void fire() noexcept {
     appointment* const a = armed_.exchange(nullptr, std::memory_order_acq_rel);

@@ -92,6 +92,31 @@ TEST(semaphore_model, who_gives_up_makes_way_for_those_behind_it) {
                  [](world& w) { w.expect_whole(); });
 }
 
+// Half is taken for good: those behind the one that wants all can only come in when that one leaves.
+TEST(semaphore_model, who_gives_up_leaves_what_there_is_to_the_next) {
+  struct half_taken : world {
+    half_taken() { s->acquire(callers[2], 1); }
+  };
+  explore<half_taken>({[](half_taken& w) {
+                         MODEL_CHECK(!w.s->acquire_until(w.callers[0], w.clock, 2),
+                                     "there is only half of it");
+                       },
+                       [](half_taken& w) { w.s->acquire(w.callers[1], 1); },
+                       [](half_taken& w) { w.clock.fire_when_armed(); }});
+}
+
+// What is left of a release goes back before anybody is woken.
+TEST(semaphore_model, whoever_was_given_a_part_may_destroy_it) {
+  struct all_taken : world {
+    all_taken() { s->acquire(callers[2], 2); }
+  };
+  explore<all_taken>({[](all_taken& w) {
+                        w.s->acquire(w.callers[0], 1);
+                        w.s.destroy();
+                      },
+                      [](all_taken& w) { w.s->release(2); }});
+}
+
 TEST(semaphore_model, whoever_has_acquired_all_may_destroy_it) {
   struct all_taken : world {
     all_taken() { s->acquire(callers[2], 2); }

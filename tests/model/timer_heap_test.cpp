@@ -157,5 +157,23 @@ TEST(timer_heap_model, whoever_sleeps_wakes_up_for_the_earliest_timer) {
       {.may_end_asleep = true});
 }
 
+// Its last timer has fired, and it is about to sleep for longer: whoever arms meanwhile still sees that somebody wakes up in time, and leaves
+// it at that.
+TEST(timer_heap_model, who_trusts_a_watcher_that_moves_on_is_seen_by_it) {
+  struct moving_on : watched {
+    moving_on() {
+      is_watching = true;
+      watch_until.store(3);
+    }
+  };
+  explore<moving_on>(
+      {[](moving_on& w) { w.watch(); }, [](moving_on& w) { w.arm(w.timers, w.nodes[0], 5); }},
+      [](moving_on& w) {
+        MODEL_CHECK(w.slept_until <= 5, "it oversleeps");
+        w.timers.clear();
+      },
+      {.may_end_asleep = true});
+}
+
 }  // namespace
 }  // namespace weft::model

@@ -37,7 +37,7 @@ void tell_hits_at_the_end(std::string_view) {
 
 // Not every run of the same program makes the same calls: which thread is woken, who is asleep when.
 void run_until_met(const std::function<void()>& f) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   do f();
   while (weft::os::fault_hits(where) == 0 && std::chrono::steady_clock::now() < limit);
 }
@@ -62,7 +62,7 @@ std::string outcome_of(const std::function<void()>& f) {
 
 // Whoever leaves a descriptor last closes it, so it may take a moment.
 bool are_fds_back(std::size_t before) {
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     if (weft::test::count_fds() <= before) return true;
     ::usleep(5000);
   }

@@ -74,7 +74,7 @@ SCENARIO(signals) {
       const auto news = io::signal_chan(SIGUSR1, SIGUSR2);
       for (const int number : {SIGUSR1, SIGUSR2}) {
         ::kill(::getpid(), number);
-        const auto got = news.recv(weft::with_timeout(weft::background(), 3s).ctx);
+        const auto got = news.recv(weft::with_timeout(weft::background(), 20s).ctx);
         REQUIRE(got == number);
       }
       io::stop_signals(news);

@@ -42,7 +42,7 @@ void compute(std::chrono::milliseconds how_long) {
   };
   const auto begin = used();
   while (used() - begin < how_long)
-    for (int i = 0; i < 100'000; ++i) sink = sink + 1;
+    for (int i = 0; i < 1'000'000; ++i) sink = sink + 1;
 }
 
 int touch_deep(int depth) {
@@ -140,19 +140,35 @@ SCENARIO(resize) {
   });
 }
 
+// Whoever computes must be caught for the world to stand still.
+SCENARIO(resize_while_computing) {
+  weft::run({.max_procs = 2}, [] {
+    attempt([] {
+      std::atomic<bool> is_over{false};
+      auto computing = weft::spawn([&] {
+        while (!is_over) sink = sink + 1;
+      });
+      for (int i = 0; i < 4; ++i) weft::max_procs(2 + i % 2);
+      is_over = true;
+      computing.join();
+    });
+  });
+}
+
 // Goroutines, plain threads and the clock wait for one another.
 SCENARIO(waiting) {
-  weft::run({.max_procs = 4}, [] {
+  weft::run({.max_procs = 2}, [] {
     attempt([] {
+      constexpr int kRounds = 10;
       const auto there = weft::make_chan<int>();
       const auto back = weft::make_chan<int>();
       std::thread plain([=] {
-        for (int i = 0; i < 50; ++i) back.send(*there.recv());
+        for (int i = 0; i < kRounds; ++i) back.send(*there.recv());
       });
-      for (int i = 0; i < 50; ++i) {
+      for (int i = 0; i < kRounds; ++i) {
         there.send(i);
         REQUIRE(back.recv() == i);
-        if (i % 10 == 0) weft::sleep_for(1ms);
+        if (i % 4 == 0) weft::sleep_for(1ms);
       }
       weft::blocking([&] { plain.join(); });
       REQUIRE(!weft::make_chan<int>().recv(weft::with_timeout(weft::background(), 2ms).ctx));
