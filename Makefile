@@ -9,7 +9,7 @@ export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 export NINJA_STATUS ?= [%f/%t %es] 
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,13 +22,17 @@ test: ## build the tests and run them all
 	@tools/setup test
 	@tools/ci/release.sh
 
-check: ## every lane: extras dev asan tsan clang aarch64 model install race signals faults style tidy differential
+check: ## every lane: extras dev asan tsan clang aarch64 model install race signals faults chaos style tidy differential
 	@tools/setup check
 	@tools/ci/all.sh
 
 bench: ## measure weft beside Go, Boost.Fiber and plain epoll
 	@tools/setup bench
 	@bench/run
+
+soak: ## random programs for MINUTES=10, and does anything grow?
+	@tools/setup test
+	@tools/ci/soak.sh $$(( $(or $(MINUTES),10) * 60 ))
 
 format: ## rewrite the sources in weft's format
 	@tools/setup format

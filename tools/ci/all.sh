@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 lanes=("$@")
-[[ ${#lanes[@]} -gt 0 ]] || lanes=(style release extras install dev asan clang tsan aarch64 model tidy race signals faults differential)
+[[ ${#lanes[@]} -gt 0 ]] || lanes=(style release extras install dev asan clang tsan aarch64 model tidy race signals faults chaos differential)
 
 show=${WEFT_FAILURES_LATER:-now}  # or later: then the caller shows them, and the summary
 export WEFT_FAILURES_LATER=1
