@@ -8,7 +8,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export NINJA_STATUS ?= [%f/%t %es] 
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench soak format clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ check: ## every lane of tools/ci/lanes.sh
 bench: ## measure weft beside Go, Boost.Fiber and plain epoll
 	@tools/setup bench
 	@bench/run
+
+soak: ## random programs for MINUTES=10, and does anything grow?
+	@tools/setup test
+	@tools/ci/soak.sh $$(( $(or $(MINUTES),10) * 60 ))
 
 format: ## rewrite the sources in weft's format
 	@tools/setup format

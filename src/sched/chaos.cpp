@@ -16,11 +16,11 @@ namespace {
 constexpr std::uint32_t kYieldEvery = 4;
 // So many of those who have waited longest have the same chance: everyone comes to his turn, and 100,000 need not be counted each time.
 constexpr std::uint32_t kChoiceOf = 64;
-// Of 32 visits this many each: the CPU is offered to others, turned for a moment, or left for longer. The rest go by.
-constexpr std::uint32_t kVisits = 32;
-constexpr std::uint32_t kOffers = 8;
-constexpr std::uint32_t kTurns = 8;
-constexpr std::uint32_t kNaps = 1;
+// Of 1024 visits this many each: the CPU is offered to others, turned for a moment, or left for longer. The rest go by.
+constexpr std::uint32_t kVisits = 1024;
+constexpr std::uint32_t kOffers = 4;
+constexpr std::uint32_t kTurns = 128;
+constexpr std::uint32_t kNaps = 4;
 constexpr std::uint32_t kMostTurns = 500;  // some 15 us
 constexpr std::uint32_t kMostNapUs = 200;
 

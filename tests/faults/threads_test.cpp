@@ -40,8 +40,10 @@ const auto kRows =
         // --- the barrier ---
         .both("start", "barrier_register", {ENOSYS, EPERM, EINVAL}, succeeds())
         .once_each("resize_while_computing", "barrier", {ENOMEM, EINTR}, succeeds())
-        .for_ever_each("resize_while_computing", "barrier", {ENOMEM}, dies("weft: membarrier failed (errno=12)"))
-        .both("resize_while_computing", "barrier", {ENOSYS, EPERM}, dies("weft: membarrier failed (errno="))
+        .for_ever_each("resize_while_computing", "barrier", {ENOMEM},
+                       dies("weft: membarrier failed (errno=12)"))
+        .both("resize_while_computing", "barrier", {ENOSYS, EPERM},
+              dies("weft: membarrier failed (errno="))
         // --- stopping those who compute ---
         .both("start", "preempt_query", {EINVAL}, kNoSignal)
         .both("start", "preempt_install", {EINVAL}, kNoSignal)

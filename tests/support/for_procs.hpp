@@ -27,6 +27,8 @@
 #include <weft/go.hpp>
 #include <weft/runtime.hpp>
 
+#include "os/environment.hpp"
+
 namespace weft::test {
 
 // Runs body as the main goroutine of a runtime with these options.
@@ -42,12 +44,17 @@ void run_on(unsigned nprocs, F&& body) {
 
 inline int thread_id() { return ::gettid(); }
 
+// What WEFT_DEBUG says of this runtime and the next ones.
+inline os::debug_settings debug_settings() {
+  return os::read_environment(1, [](std::string_view) {}).debug;
+}
+
 // WEFT_DEBUG=migrate=1: every goroutine resumes on another thread. Tests of which thread, or which queue, a goroutine is in do
 // not hold there.
-inline bool is_migrating() {
-  const char* const debug = std::getenv("WEFT_DEBUG");
-  return debug != nullptr && std::string_view(debug).find("migrate=1") != std::string_view::npos;
-}
+inline bool is_migrating() { return debug_settings().migrate; }
+
+// WEFT_DEBUG=chaos=...: others may run at any call, and in any order. Tests of who runs when do not hold there.
+inline bool is_unkind() { return is_migrating() || debug_settings().chaos != 0; }
 
 // Yields until condition() holds. False: it did not within half a minute.
 template <class Condition>

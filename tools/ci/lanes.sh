@@ -11,7 +11,7 @@ always=(style extras install model:quick)
 thirds=(
   'asan faults signals race'
   'tsan model mutants fuzz valgrind'
-  'clang dev aarch64 tidy differential'
+  'clang dev aarch64 tidy chaos differential'
 )
 
 # Every lane, whole, each once: `make check`.

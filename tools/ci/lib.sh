@@ -29,7 +29,7 @@ figure() { # what value words...
 }
 
 # Every lane runs what is cheap and specific to it; these have a lane of their own or one is enough.
-readonly once_only="install|lint|signals|faults_extras"
+readonly once_only="install|lint|signals|faults_extras|chaos_extras"
 readonly per_compiler="compile_fail"  # the same for every kind of build by one compiler
 
 say() { printf '\n== %s\n' "$*"; }

@@ -3,4 +3,4 @@
 # of their own.
 source "$(dirname "$0")/lib.sh"
 build release
-run_tests release -LE "install|signals|headers|bench|interop|compile_fail|uring_extras|migrate_extras|faults_extras" "$@"
+run_tests release -LE "install|signals|headers|bench|interop|compile_fail|uring_extras|migrate_extras|faults_extras|chaos_extras" "$@"
