@@ -33,7 +33,9 @@ class basic_poll_word {
     std::uintptr_t seen = kNone;
     // seq_cst: before the look at the revision  [poll.no_lost_end]; acquire: what the poller knew
     if (word_.compare_exchange_strong(seen, of(w), std::memory_order_seq_cst)) return true;
-    word_.store(kNone, std::memory_order_relaxed);  // it is ready, and only we take that away
+    // It is ready, and only we take that away. Relaxed: the caller tries its call next, which takes a lock in the kernel that whoever
+    // brings news takes as well, so notify() for later news does not see the old `ready` (tests/model/poll_word.pml, V_BARECALL).
+    word_.store(kNone, std::memory_order_relaxed);
     return false;
   }
 

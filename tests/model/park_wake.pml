@@ -10,6 +10,7 @@
  *   going to sleep    sched/procs.cpp stop_m: lie_down_locked (with pstarting), os/note.hpp sleep and wake, get_up_locked
  *   parting with a P  sched/procs.cpp hand_off, as in leave_p() of one that goes into blocking() for long
  *   yield (-DYIELD)   sched/switch.hpp commit_departure, departure::yield
+ *   the words         rt/idle_protocol.hpp: nrunq, npidle, nspinning, needs_spinning
  *
  * Two Ps, NM Ms, NG goroutines. Each goroutine is queued once (a yield: once more), by another one or, the last, by a plain thread. One
  * that runs may queue others, end, compute for ever on its P (MAXHOG of them: then only somebody else can run what it queued), or
@@ -21,9 +22,9 @@
  * read-modify-write, push()'s tail_, goes through a store buffer of its M (sb) and arrives whenever the process `memory` likes, or with
  * the M's next locked instruction.
  *
- * One that yields is queued by such a store, and npidle is only a hint to it (commit_departure). So with -DYIELD the model fails: the
- * store is still in the buffer when an idler looks, and the next goroutine of the P computes. The goroutine is not lost, since the
- * slice of the other one ends (sysmon), but it may wait that long beside an idle P. With -DYIELD_SC, where the store is seq_cst, it holds.
+ * The one who was pushed from the front into the ring, and one who yields (-DYIELD; npidle is only a hint to that), are queued by such
+ * a store. An idler may look before it arrives, and if the P's next goroutine computes nobody looks again: so sysmon does (sched/sysmon.cpp
+ * watch_slice: something in the ring of a P whose goroutine has run since its last look). Without it the model fails (V_NOSYSMON).
  *
  * Left out: timers and the watcher, the poller, urgent goroutines and borrowing, the stop of the world (resize.pml), deferred wake-ups
  * (sched/wake.hpp: sysmon makes those), the 61st turn, the spawner (a P in pstarting waits for the next M that lies down). Lists hand out
@@ -46,6 +47,7 @@
  *   SPINNERS     golang/go#45867: as in Go, only an M that was spinning looks again, a submitter does not ask whether a P is idle, and
  *                there is no needs_spinning. With needs_spinning (-DAS_IN_GO) that holds. Every idler of weft looks again, so that
  *                weft holds without the flag as well (-DNO_NEEDS): here it is the second of two locks on one door.
+ *   NOSYSMON     nobody looks at the ring of a P whose goroutine computes
  *   DEAFNOTE     a sleeper lies down by a plain store, over a wake-up that came before
  */
 #define NP 2
@@ -74,6 +76,7 @@ mtype state[NG + 1] = fresh;  /* ghost */
 byte nqueued;                 /* ghost */
 byte own[NP] = FREE;          /* ghost: who has it */
 byte nhog, naway;             /* ghost */
+bool computes[NP];            /* its goroutine does, for ever */
 #ifdef YIELD
 byte nyielded;                /* ghost */
 #endif
@@ -101,7 +104,7 @@ byte note[NM];
 #define RING 1
 #define NEXT 2
 #define IDLE 3
-chan sb[NM] = [1] of { byte, byte, byte };  /* store buffers: what, P, goroutine */
+chan sb[NM + 1] = [1] of { byte, byte, byte };  /* store buffers: what, P, goroutine; sysmon's is empty */
 byte sw, sp, sg;              /* scratch, 0 outside atomic steps */
 
 /* inside atomic steps */
@@ -361,17 +364,12 @@ body:  /* it runs, and makes calls into the runtime */
        :: else -> ring[pp]?g
        fi };
      atomic { now_queued(x);
-#ifdef YIELD_SC
-       ring[pp]!x;
-#else
-       sb[id]!RING,pp,x;
-#endif
-       x = 0 };
+       sb[id]!RING,pp,x; x = 0 };
      if :: npidle != 0 -> wake_one() :: npidle == 0 fi;
      atomic { begin_run(g); goto body }
 #endif
   :: atomic { state[g] = over; g = 0; goto look }         /* it ends */
-  :: atomic { nhog < MAXHOG -> nhog++; state[g] = over; g = 0 };
+  :: atomic { nhog < MAXHOG -> nhog++; computes[pp] = true; state[g] = over; g = 0 };
 end_computes:
      false
   :: atomic { naway < MAXAWAY -> naway++; state[g] = over; g = 0; release(pp) };
@@ -410,6 +408,18 @@ proctype outside() {
   fi
 }
 
+#ifndef V_NOSYSMON
+/* watch_slice; a look that finds nobody idle, or one that spins, changes nothing */
+#define OVERHEARD(p) (computes[p] && nempty(ring[p]) && npidle > 0 && nspinning == 0)
+proctype sysmon() {
+  byte id = NM, w, x;
+end:
+  do
+  :: OVERHEARD(0) || OVERHEARD(1) -> wake_one()
+  od
+}
+#endif
+
 proctype memory() {
 end: do
   :: atomic { nempty(sb[0]) -> drain(0) }
@@ -437,6 +447,9 @@ init { atomic {
   run m(2);
 #endif
   run outside(); run memory();
+#ifndef V_NOSYSMON
+  run sysmon();
+#endif
 #ifndef LIVE
   run quiescent()
 #endif

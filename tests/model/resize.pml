@@ -18,7 +18,7 @@
  * is one step with its neighbour. Memory is sequentially consistent here (inside = 1: detach.pml; the queues: park_wake.pml). The stopper's rest
  * between two rounds ends when somebody has a P (a round that finds nobody to ask does nothing).
  *
- * Left out: fronts of queues, needs_spinning, sysmon, borrowing, timers, the end of a runtime.
+ * Left out: fronts of queues, P::picked, needs_spinning, sysmon, borrowing, timers, the end of a runtime.
  *
  * What must hold
  *   I1  each P is in exactly one hand (own); an M inside the runtime, past enter(), has its P
