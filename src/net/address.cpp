@@ -52,7 +52,8 @@ address parse(std::string_view name, std::string_view text, failure& failed) {
   std::optional<ip> host = parse_ip(both.host);
   if (both.host.empty()) host = of->family == AF_INET6 ? make_v6(kAny6, 0) : make_v4(kAny4);
   if (!host) ec = errc::invalid_address;
-  if (host && !suits(*of, *host)) ec = errc::no_suitable_address;
+  if (!ec && !suits(*of, *host))
+    ec = errc::no_suitable_address;  // of two faults the same as resolve()
   if (ec) return failed.set(ec, "address " + std::string(text)), address{};
   return make_address(*of, {*host, *port});
 }
