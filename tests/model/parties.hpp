@@ -8,6 +8,11 @@
 
 namespace weft::model {
 
+class party;
+
+// What stands in a record after its owner has gone on: whoever still follows it comes here.
+party* forbidden() noexcept;
+
 // Outlives every wait, as a G does.
 class party {
  public:
@@ -16,6 +21,7 @@ class party {
     while (word_.exchange(0, std::memory_order_acquire) == 0) model_atomics::wait(word_, 0);
   }
   void wake() noexcept {
+    MODEL_CHECK(this != forbidden(), "the record of one that has gone on is used");
     const std::uint32_t before = word_.exchange(1, std::memory_order_release);
     MODEL_CHECK(before == 0, "somebody is woken twice");
     ++nwoken;
@@ -30,15 +36,17 @@ class party {
   model_atomics::atomic<std::uint32_t> word_{0};
 };
 
+inline party* forbidden() noexcept {
+  alignas(party) static std::byte nobody[sizeof(party)];  // never made: only its address counts
+  return reinterpret_cast<party*>(nobody);
+}
+
 inline const auto wake = [](party* p) { p->wake(); };
 
 struct parties {
   static bool is_gone(const party*) noexcept { return false; }
   static std::uint32_t epoch() noexcept { return 1; }
 };
-
-// What stands in a record after its owner has gone on: whoever still follows it comes here.
-inline party* forbidden() noexcept { return reinterpret_cast<party*>(std::uintptr_t{0xBAD0}); }
 
 // sched::waiter, sched::limited_wait and park_until(), with a timer that a thread of the scenario is.
 struct timed_waiter {
