@@ -9,9 +9,9 @@ always=(style extras install model:quick)
 
 # And one of these, chosen by the commit. They should take about equally long.
 thirds=(
-  'asan faults signals race'
+  'asan faults race'
   'tsan model mutants fuzz valgrind'
-  'clang dev aarch64 tidy chaos differential'
+  'clang dev aarch64 tidy signals chaos differential'
 )
 
 # Every lane, whole, each once: `make check`.
