@@ -8,6 +8,7 @@
 //   struct context                          stack pointer, frame pointer, address to go on at
 //   switch_context(from, to)                saves here into *from, goes on at *to; returns when someone switches back
 //   make_context(c, top, entry, arg)        a context that calls entry(arg) on an empty stack; entry never returns
+//   peek_stack_pointer(c)                   its stack pointer, perhaps while somebody else runs it: a hint
 //   struct fp_control, save/load            the floating-point control words the ABI calls callee-saved
 //
 // Not switched, since they belong to the thread: the signal mask, thread_local variables, the alternate signal stack.
@@ -33,6 +34,13 @@ inline fp_control current_fp_control() noexcept {
   fp_control now{};
   save_fp_control(now);
   return now;
+}
+
+// Asks for what a switch to *c, and the first calls after it, touch of its stack. Only a hint: it may have gone on, or ended, meanwhile.
+[[gnu::always_inline]] inline void prefetch_stack(const context* c) noexcept {
+  constexpr int kLine = 64;
+  const char* const sp = peek_stack_pointer(c);
+  for (int line = -1; line <= 2; ++line) __builtin_prefetch(sp + line * kLine, 1);
 }
 
 using entry_function = void (*)(void* arg);

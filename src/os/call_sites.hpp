@@ -19,6 +19,7 @@
   X(reserve_trim, munmap)                                                                               \
   X(guard_install, madvise)                                                                             \
   X(guard_protect, mprotect)                                                                            \
+  X(populate, madvise)                                                                                  \
   X(discard, madvise)                                                                                   \
   X(resident, mincore)                                                                                  \
   X(probe_pipe, pipe2)                                                                                  \

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <atomic>
 #include <cerrno>
 
 #include "os/line_reader.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int kMadvGuardInstall =
     102;  // MADV_GUARD_INSTALL; libc headers of today do not have it yet
+constexpr int kMadvPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14; nor this, some of them
 
 int as_error(int rc) noexcept { return rc == 0 ? 0 : errno; }
 
@@ -91,6 +93,16 @@ int protect_none(std::byte* base, std::size_t bytes) noexcept {
 
 int protect_read_write(std::byte* base, std::size_t bytes) noexcept {
   return as_error(call(site::reserve_open, ::mprotect, base, bytes, PROT_READ | PROT_WRITE));
+}
+
+void populate(std::byte* addr) noexcept {
+  static constinit std::atomic<bool> is_unknown{false};    // to this kernel
+  if (is_unknown.load(std::memory_order_relaxed)) return;  // a matter of speed only
+  const auto page = reinterpret_cast<std::uintptr_t>(addr) & ~(page_size() - 1);
+  if (call(site::populate, ::madvise, reinterpret_cast<void*>(page), page_size(),
+           kMadvPopulateWrite) != 0 &&
+      errno == EINVAL)
+    is_unknown.store(true, std::memory_order_relaxed);
 }
 
 int discard(std::byte* base, std::size_t bytes) noexcept {

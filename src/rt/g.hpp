@@ -39,7 +39,6 @@ struct g_cold {
   const void* waits_on = nullptr;    // the object, while it waits
   std::int64_t waits_since_ns = 0;   // by the coarse clock
   M* last_m = nullptr;               // kept in forced-migration mode only
-  bool was_trimmed = false;          // the scavenger has been here since it last ran
   alignas(16) std::byte unwind[32];  // the exception object of exit_goroutine()
   [[no_unique_address]] arch::fiber fiber;
 };
@@ -122,7 +121,7 @@ struct alignas(64) G {
   }
 
   g_status status() const noexcept {
-    return static_cast<g_status>(status_word.load(std::memory_order_acquire) & ~kTrimming);
+    return static_cast<g_status>(status_word.load(std::memory_order_acquire) & ~kWaitMarks);
   }
 
   // Only sched calls it. Release: whoever reads the status may rely on what led to it.

@@ -82,6 +82,7 @@ struct alignas(64) M {
   bool must_borrow = false;          // L: woken to run what is urgent, and no P was idle
   bool owes_watch = false;           // own: a timer is due sooner than anybody wakes up for it
   bool is_timer_due = false;         // own: it was woken because one is
+  bool is_firing = false;            // own: and nobody else need watch (sched/timers.hpp)
   bool has_polled = false;           // own: it has just made somebody urgent
   std::atomic<bool> is_borrowing{false};  // its P is lent to it (P::lender); own, a hint to others
   m_wait waits = m_wait::none;            // L
@@ -133,7 +134,7 @@ struct alignas(64) M {
     commit = {};
     is_doomed = is_orphan = is_gone = is_leaving = is_pinned = is_on_credit = is_tuned =
         was_slice_over = false;
-    is_nextp_lent = must_borrow = owes_watch = is_timer_due = has_polled = false;
+    is_nextp_lent = must_borrow = owes_watch = is_timer_due = is_firing = has_polled = false;
     is_borrowing.store(false, std::memory_order_relaxed);
     is_signalled.store(false, std::memory_order_relaxed);
     nspared = nshort_absences = 0;

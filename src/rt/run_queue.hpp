@@ -156,6 +156,14 @@ class basic_run_queue {
     }
   }
 
+  // Who stands n places behind the oldest of the ring, or null. Owner only; a thief may just be taking it: for preparations.
+  const T* ahead(std::uint32_t n) const noexcept {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);  // only a hint
+    const std::uint32_t tail = tail_.load(std::memory_order_relaxed);  // the owner wrote it last
+    if (tail - head <= n) return nullptr;
+    return ring_[(head + n) % Capacity].load(std::memory_order_relaxed);  // the owner wrote it
+  }
+
   bool has_next() const noexcept {
     return next_.load(std::memory_order_relaxed) != nullptr;
   }  // a hint

@@ -19,8 +19,13 @@ enum class g_status : std::uint32_t {
 };
 inline constexpr unsigned kStatusCount = 8;
 
-// Beside the status: the scavenger is at work on a waiting goroutine's stack, and ready() waits until it is done.
-inline constexpr std::uint32_t kTrimming = 0x100;
+// Beside the status `waiting`, and gone with it.
+inline constexpr std::uint32_t kTrimming =
+    0x100;  // somebody looks at it or at its stack; ready() waits until that is over
+inline constexpr std::uint32_t kSettled =
+    0x200;  // it waited already when the scavenger last came by
+inline constexpr std::uint32_t kTrimmed = 0x400;  // and its stack has been seen to
+inline constexpr std::uint32_t kWaitMarks = kTrimming | kSettled | kTrimmed;
 
 constexpr std::string_view name_of(g_status s) noexcept {
   constexpr std::string_view names[kStatusCount] = {"idle",    "runnable",  "running", "syscall",

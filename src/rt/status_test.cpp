@@ -43,7 +43,7 @@ TEST(g_status, every_status_has_a_name_of_its_own) {
 }
 
 TEST(g_status, the_trimming_mark_is_no_status) {
-  for (const g_status s : kAll) EXPECT_EQ(static_cast<std::uint32_t>(s) & kTrimming, 0u);
+  for (const g_status s : kAll) EXPECT_EQ(static_cast<std::uint32_t>(s) & kWaitMarks, 0u);
 }
 
 TEST(wait_reason, every_reason_to_wait_has_words) {

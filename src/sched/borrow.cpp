@@ -7,6 +7,7 @@
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
+#include "sched/timers.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -41,6 +42,7 @@ bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
   pp->lender = kind == victim::computing ? v : nullptr;
   attach_locked(pp, mp);
   mp->waits = rt::m_wait::none;
+  end_firing_locked(mp);
   if (kind == victim::computing) mark_borrowed_locked(mp);
   return true;
 }

@@ -19,6 +19,20 @@ G* find_runnable(M* mp) noexcept;
   if constexpr (rt::kPreempts) base::add_by_owner(pp->schedtick, 1);
 }
 
+// One of many has most likely waited for long, and nothing of it is in a cache: its G is asked for when it is eight places from its turn, its
+// stack, which is found through the G, when it is four.
+inline constexpr std::uint32_t kAskForG = 7;
+inline constexpr std::uint32_t kAskForStack = 3;
+
+[[gnu::always_inline]] inline void warm_up_next(const P* pp) noexcept {
+  const G* const far = pp->queue.ahead(kAskForG);
+  if (far == nullptr) return;
+  __builtin_prefetch(far, 1);
+  __builtin_prefetch(&far->goid, 1);
+  __builtin_prefetch(far->closure, 1);
+  if (const G* const near = pp->queue.ahead(kAskForStack)) arch::prefetch_stack(&near->context);
+}
+
 // From pp's own queue: the front, which inherits the time slice (schedtick stays), else the oldest of the ring.
 // by_yield: the running goroutine only makes room and will run on, which says nothing for deferring wake-ups.
 [[gnu::always_inline]] inline G* take_own(P* pp, bool by_yield = false) noexcept {
@@ -27,7 +41,10 @@ G* find_runnable(M* mp) noexcept;
     return gp;
   }
   G* const gp = pp->queue.pop(pp->is_alone);
-  if (gp != nullptr) count_slice(pp);
+  if (gp != nullptr) {
+    count_slice(pp);
+    warm_up_next(pp);
+  }
   return gp;
 }
 

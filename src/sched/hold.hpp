@@ -13,17 +13,19 @@ namespace weft::sched {
 
 // False: it does not wait, or somebody else holds it. Any thread, inside the bracket if it has an M. A few instructions, or one madvise.
 inline bool hold_waiting(G* gp) noexcept {
-  std::uint32_t waiting = static_cast<std::uint32_t>(g_status::waiting);
   // relaxed, the first and the last: whether it is worth a try; it runs. The CAS: acquire, what it wrote before it parked  [g.hold]
-  return gp->status_word.load(std::memory_order_relaxed) == waiting &&
-         gp->status_word.compare_exchange_strong(waiting, waiting | rt::kTrimming,
-                                                 std::memory_order_acq_rel,
-                                                 std::memory_order_relaxed);
+  std::uint32_t seen = gp->status_word.load(std::memory_order_relaxed);
+  return (seen & ~(rt::kWaitMarks & ~rt::kTrimming)) ==
+             static_cast<std::uint32_t>(g_status::waiting) &&
+         gp->status_word.compare_exchange_strong(
+             seen, seen | rt::kTrimming, std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
-inline void let_go_waiting(G* gp) noexcept {
-  gp->status_word.store(static_cast<std::uint32_t>(g_status::waiting),
-                        std::memory_order_release);  // [g.hold]
+// `mark`: one of kWaitMarks that stays with it for as long as it waits.
+inline void let_go_waiting(G* gp, std::uint32_t mark = 0) noexcept {
+  // relaxed: nobody else writes it while it is held
+  const std::uint32_t held = gp->status_word.load(std::memory_order_relaxed);
+  gp->status_word.store((held & ~rt::kTrimming) | mark, std::memory_order_release);  // [g.hold]
 }
 
 }  // namespace weft::sched

@@ -64,10 +64,10 @@ void claim_waiting(G* gp) noexcept {
   while (!gp->status_word.compare_exchange_weak(
       seen, static_cast<std::uint32_t>(g_status::runnable), std::memory_order_acq_rel,
       std::memory_order_relaxed)) {  // failed: tried again
-    WEFT_CHECK((seen & ~rt::kTrimming) == static_cast<std::uint32_t>(g_status::waiting),
+    WEFT_CHECK((seen & ~rt::kWaitMarks) == static_cast<std::uint32_t>(g_status::waiting),
                "woke a goroutine that does not wait");
     if (seen & rt::kTrimming) os::yield_cpu();
-    seen = static_cast<std::uint32_t>(g_status::waiting);
+    seen &= ~rt::kTrimming;
   }
 }
 
@@ -117,7 +117,6 @@ M* park_inside(M* mp, publish_fn publish, void* arg, wait_reason why, const void
   rt::g_cold& cold = self->cold();
   cold.waits_on = object;
   cold.waits_since_ns = sched.coarse_ns.load(std::memory_order_relaxed);  // only a time
-  cold.was_trimmed = false;
   mp->commit = {departure_of(self, rt::departure::park), publish, arg, self};
   G* const next = how == way::direct ? next_after(mp, self) : nullptr;
   mp = next != nullptr ? go_direct(mp, self, next, false) : switch_to_g0(mp, self, false);

@@ -235,6 +235,7 @@ bool take_any_p_locked(M* mp) noexcept {
   if (pp == nullptr) return false;
   attach_locked(pp, mp);
   mp->waits = rt::m_wait::none;
+  end_firing_locked(mp);
   return true;
 }
 
@@ -247,6 +248,7 @@ rest take_or_borrow_locked(M* mp) noexcept {
 // mp has no P. may_borrow: it has not tried in vain just now.
 rest lie_down_locked(M* mp, std::int64_t earliest_ns, bool may_borrow) noexcept {
   if (mp->is_doomed) return rest::leave;
+  end_firing_locked(mp);  // it watches itself from now on
   P* const pp = sched.pstarting.front();
   if (pp != nullptr && !has_passed_on(mp, pp)) {  // it waits for a new thread: we are quicker
     sched.pstarting.remove(pp);
@@ -280,7 +282,7 @@ rest get_up_locked(M* mp, std::int64_t& exit_ns) noexcept {
   const std::int64_t now_ns = os::now_ns();
   if (sched.watcher == mp) {
     if (now_ns < sched.watch_until.load(std::memory_order_relaxed)) return rest::asleep;  // under L
-    stop_watching_locked(mp);
+    begin_firing_locked(mp);
     mp->is_timer_due = true;
     return take_or_borrow_locked(mp);
   }

@@ -263,9 +263,9 @@ class watch {
       recheck_ns_ = std::min(4 * recheck_ns_, kLongestRecheckNs);
       deadline_ns = os::now_ns() + recheck_ns_;
     }
-    if (has_scavenging_left()) {
-      const std::int64_t soon = os::now_ns() + kHousekeepingNs;
-      deadline_ns = deadline_ns == os::kNoDeadline ? soon : std::min(soon, deadline_ns);
+    if (const std::int64_t next_ns = next_scavenge_ns(); next_ns != os::kNoDeadline) {
+      const std::int64_t then_ns = std::max(next_ns, os::now_ns() + kHousekeepingNs);
+      deadline_ns = deadline_ns == os::kNoDeadline ? then_ns : std::min(then_ns, deadline_ns);
     }
     if (sched.set.debug.conserve) {
       const std::int64_t soon = os::now_ns() + kConserveNs;

@@ -26,6 +26,11 @@ void fire_due(rt::timer_heap& heap, std::int64_t now_ns) noexcept {
   std::size_t n;
   do {
     n = heap.pop_due(now_ns, batch);
+    // Mostly a G, and one that nobody has touched for a while.
+    for (std::size_t i = 0; i < n; ++i) {
+      __builtin_prefetch(batch[i].arg, 1);
+      __builtin_prefetch(static_cast<const char*>(batch[i].arg) + 64, 1);
+    }
     for (std::size_t i = 0; i < n; ++i) batch[i].run();
   } while (n == kBatch);
 }
@@ -154,6 +159,20 @@ void stop_watching_locked(M* mp) noexcept {
   sched.watcher = nullptr;
   sched.watch_until.store(kNever, std::memory_order_seq_cst);
   mp->owes_watch = true;  // there may be more
+}
+
+// watch_until stays as it is, in the past: so nobody who arms a timer calls for a watcher.
+void begin_firing_locked(M* mp) noexcept {
+  sched.watcher = nullptr;
+  mp->is_firing = true;
+}
+
+void end_firing_locked(M* mp) noexcept {
+  if (!std::exchange(mp->is_firing, false)) return;
+  mp->owes_watch = true;  // whatever was armed meanwhile
+  // Else somebody has taken over, for a timer that was armed too late.
+  if (sched.watcher == nullptr)
+    sched.watch_until.store(kNever, std::memory_order_seq_cst);  // [timer.no_lost_wake]
 }
 
 }  // namespace weft::sched

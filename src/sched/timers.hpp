@@ -53,4 +53,11 @@ inline void settle_watch(M* mp) noexcept {
 bool become_watcher_locked(M* mp, std::int64_t earliest_ns) noexcept;
 void stop_watching_locked(M* mp) noexcept;
 
+// Its time has come, and it is awake. Until it has a P, or goes to sleep again, it looks at all heaps once more, so nobody else need
+// watch; and nobody does: if all Ps are busy it cannot have one, and has to fire what is due itself. (When the place was given up at
+// once the next thread took it, found that the time had come, and so on: 280 threads stood in line for the lock of one heap, and
+// kept the CPUs from the one that had it for half a minute.)
+void begin_firing_locked(M* mp) noexcept;
+void end_firing_locked(M* mp) noexcept;
+
 }  // namespace weft::sched

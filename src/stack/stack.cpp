@@ -1,7 +1,7 @@
 // stack.cpp: the one arena and the pools of all classes, under one lock.
 //
 // The lock is held for a few pointer moves. Everything slow happens outside it, on a slot that nobody else can reach: installing
-// the guard, the page fault of the first write to a head, giving memory back.
+// the guard, getting the page of a head, giving memory back.
 //
 // A stack comes, in this order, from: warm pool, cold pool, slots that wait for their guard, uncut address space.
 //
@@ -45,6 +45,7 @@ unsigned default_slot_bits() noexcept {
 
 head* make_head(std::byte* slot, unsigned slot_bits) noexcept {
   head* const h = head_of(slot, slot_bits);
+  os::populate(reinterpret_cast<std::byte*>(h));
   h->lo = slot + kGuardBytes;
   h->next = nullptr;
   h->slot_bits = static_cast<std::uint8_t>(slot_bits);

@@ -192,9 +192,13 @@ TEST_FOR_PROCS(stack, the_scavenger_leaves_what_a_parked_goroutine_needs) {
   for (int i = 0; i < 4; ++i) hs.push_back(weft::spawn([&] { return helper::run(go_on, parked); }));
   parked.wait();
   for (int i = 0; i < 20; ++i) weft::yield();  // until they have really left their stacks
-  // As if a minute had passed.
+  const auto resident = weft::stack::test::resident_bytes();
+  // As if minutes had passed: one marks those that wait, the next sees to their stacks.
   weft::sched::scavenge(weft::os::now_ns() + 60 * weft::os::kSecond);
-  weft::sched::scavenge(weft::os::now_ns() + 60 * weft::os::kSecond);
+  weft::sched::scavenge(weft::os::now_ns() + 120 * weft::os::kSecond);
+  if (!weft::stack::test::kIsSanitized) {
+    EXPECT_LT(weft::stack::test::resident_bytes() + 2 * default_stack(), resident);
+  }
   go_on.set();
   for (auto& h : hs) EXPECT_GT(h.join(), 0u);
 }
@@ -221,8 +225,10 @@ TEST(stack_race, the_scavenger_and_wakers_take_turns) {
         pong.set();
       }
     });
+    std::int64_t later_ns = weft::os::now_ns();
     while (!stop) {
-      weft::blocking([] { weft::sched::scavenge(weft::os::now_ns() + 60 * weft::os::kSecond); });
+      later_ns += 60 * weft::os::kSecond;  // each is a new round
+      weft::blocking([&] { weft::sched::scavenge(later_ns); });
       weft::yield();
     }
     wg.wait();

@@ -43,6 +43,8 @@ const auto kRows =
         // Timers.
         .both("many_timers", "region_map", {ENOMEM, EAGAIN}, dies("weft: out of memory for timers"))
         .both("many_timers", "region_remap", {ENOMEM}, dies("weft: out of memory for timers"))
+        // A page that is not had in advance is had when it is written to.
+        .both("many_goroutines", "populate", {EINVAL, ENOMEM, EFAULT, EAGAIN}, succeeds())
         // What cannot be given back is kept.
         .both("giving_back", "discard", {EINVAL, ENOMEM, EAGAIN}, succeeds())
         .late("giving_back", "discard", 5'000'000);
