@@ -2,9 +2,12 @@
 #include "scenario.hpp"
 
 #include <errno.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -50,6 +53,27 @@ std::string command_to_replay(std::uint64_t seed) {
   return "WEFT_SEED=" + std::to_string(seed) + ' ' + program_invocation_name +
          " --gtest_filter=" + test_name();
 }
+
+// A run that takes for ever is ended, and says which it was. A millisecond is usual.
+class watch {
+ public:
+  explicit watch(std::uint64_t seed) {
+    std::snprintf(note_, sizeof note_, "seed %llu does not end; again: %s\n",
+                  static_cast<unsigned long long>(seed), command_to_replay(seed).c_str());
+    ::signal(SIGALRM, [](int) {
+      if (::write(STDERR_FILENO, note_, std::strlen(note_)) >= 0) ::_exit(1);
+      ::_exit(2);
+    });
+    ::alarm(kSeconds);
+  }
+  ~watch() { ::alarm(0); }
+  watch(const watch&) = delete;
+  watch& operator=(const watch&) = delete;
+
+ private:
+  static constexpr unsigned kSeconds = 30;
+  inline static char note_[1024];
+};
 
 void run(scenario* body, ledger& all) {
   trial t(all);
@@ -106,6 +130,7 @@ void holds(strategy how, scenario* body) {
   std::uint64_t nruns = 0;
   try {
     explore(options, [&] {
+      const watch limit(number_from("WEFT_SEED", options.first_seed + nruns));
       ++nruns;
       run(body, all);
     });
