@@ -5,7 +5,7 @@
 #   a+b          both at once, with half the cores each; they must not share a build tree
 
 # With every commit, after `make test`.
-always=(style extras install model:quick)
+always=(style seeds extras install model:quick)
 
 # And one of these, chosen by the commit. They should take about equally long.
 thirds=(
