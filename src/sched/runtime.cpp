@@ -4,7 +4,8 @@
 //   1  phase `ending`: go() and spawn() throw from now on
 //   2  sysmon and the spawner end: no new thread, no resize
 //   3  the world is stopped and stays so: no goroutine has a P
-//   4  the epoch moves on: whatever still refers to these goroutines (wait lists, late wake-ups) leaves them alone
+//   4  the epoch moves on: whatever still refers to these goroutines (wait lists, late wake-ups) leaves them alone; plain threads that
+//      wait for what only they could do are told (survivors.hpp)
 //   5  every thread is doomed. Those that sleep in weft are woken, end, and are waited for. Those that run user code are
 //      orphans: at their next call into weft they end. Nobody waits for them.
 // Abandoned goroutines stay in memory, with their stacks.
@@ -36,6 +37,7 @@
 #include "sched/schedule.hpp"
 #include "sched/start.hpp"
 #include "sched/stats.hpp"
+#include "sched/survivors.hpp"
 #include "sched/sysmon.hpp"
 #include "sched/world.hpp"
 
@@ -265,7 +267,7 @@ void forget_work() noexcept {
 void abandon_goroutines() noexcept {
   locked l;
   sched.nabandoned.fetch_add(live_goroutines(), std::memory_order_relaxed);  // only counted
-  sched.epoch.fetch_add(1, std::memory_order_seq_cst);
+  sched.epoch.fetch_add(1, std::memory_order_seq_cst);                       // [epoch.end]
 }
 
 void stop_runtime() noexcept {
@@ -275,6 +277,7 @@ void stop_runtime() noexcept {
   sched.world_lock.lock();
   stop_world();          // 3
   abandon_goroutines();  // 4
+  wake_survivors();
   join_all(doom_all());  // 5
   forget_work();
   sched.world_lock.unlock();
