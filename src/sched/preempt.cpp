@@ -29,9 +29,11 @@ void on_signal(const os::interrupted& at) {
   M* const mp = current_m();
   if (mp == nullptr) return;  // not one of ours
   // A stranger's may have swallowed ours, so the flag decides. acquire: with the exchange of the sender
-  if (!mp->is_signalled.exchange(false, std::memory_order_acq_rel)) return;
-  if (at.was_call_cut_short)
+  const bool is_wanted = mp->is_signalled.exchange(false, std::memory_order_acq_rel);
+  // One of ours may find the flag down, when the one before it came late: it has cut a call short all the same.
+  if (at.was_call_cut_short && (is_wanted || at.is_ours))
     sched.ninterrupted.fetch_add(1, std::memory_order_relaxed);  // only counted
+  if (!is_wanted) return;
   if (mp->detach.is_inside()) {
     mp->detach.ask_attention();
     return;
