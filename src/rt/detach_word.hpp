@@ -138,6 +138,7 @@ class basic_detach_word {
     attention_.store(0, std::memory_order_relaxed);
   }
 
+  // Exact for M itself, and under L. acquire: [detach.attach]
   bool is_lost() const noexcept { return word_.load(std::memory_order_acquire) == kLost; }
   bool is_inside() const noexcept {
     return inside_.load(std::memory_order_relaxed) != 0;
