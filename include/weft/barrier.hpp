@@ -39,6 +39,7 @@ class WEFT_API barrier_base {
   void next_phase() noexcept;
   void expect_one_less() noexcept;
   WEFT_MAY_SWITCH void wait_for_end_of(std::uint32_t phase) noexcept {
+    // [barrier.phase]
     if (static_cast<std::uint32_t>(state_.load(std::memory_order_acquire) >> 32) == phase)
       wait_slow(phase);
   }

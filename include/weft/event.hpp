@@ -32,6 +32,7 @@ class WEFT_API event {
   // Closes the door again behind those who passed.
   void reset() noexcept;
 
+  // Acquire: [event.set]
   bool is_set() const noexcept { return state_.load(std::memory_order_acquire) == kSet; }
 
  private:

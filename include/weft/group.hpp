@@ -66,6 +66,7 @@ class group {
   // Throws std::invalid_argument if it is 0, std::logic_error if there was a child or a limit before.
   void limit(std::size_t n) {
     if (n == 0) throw std::invalid_argument("weft::group: a limit of 0 lets nobody run");
+    // relaxed: only to name a misuse
     if (room_ || has_begun_.load(std::memory_order_relaxed))
       throw std::logic_error("weft::group: limit() comes once, before the first go()");
     if (n < static_cast<std::size_t>(semaphore::max())) room_.emplace(static_cast<std::int64_t>(n));

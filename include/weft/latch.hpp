@@ -29,7 +29,7 @@ class WEFT_API latch {
   WEFT_MAY_SWITCH void count_down(std::ptrdiff_t n = 1) noexcept;
   // Whether the door is open.
   [[nodiscard]] bool try_wait() const noexcept {
-    return count_.load(std::memory_order_acquire) == 0;
+    return count_.load(std::memory_order_acquire) == 0;  // [wait_group.done]
   }
   // Blocks: this goroutine only (from a plain thread: that thread).
   WEFT_MAY_SWITCH void wait() noexcept {

@@ -48,6 +48,7 @@ class WEFT_API mutex {
     detail::lock_point();
     // Looked at first: beside others who want it, a CAS that fails costs as much as one that does not.
     std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
+    // release: [mutex.pass]; failed: looked at again
     if (seen != kLocked || !state_.compare_exchange_strong(seen, 0, std::memory_order_release,
                                                            std::memory_order_relaxed)) [[unlikely]]
       unlock_slow();
@@ -59,7 +60,7 @@ class WEFT_API mutex {
 
   // Also past those who wait. Where somebody has it the bit is set once more, which changes nothing.
   bool take() noexcept {
-    return (state_.fetch_or(kLocked, std::memory_order_acquire) & kLocked) == 0;
+    return (state_.fetch_or(kLocked, std::memory_order_acquire) & kLocked) == 0;  // [mutex.pass]
   }
 
   // False: it was not free by then.

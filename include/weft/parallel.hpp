@@ -62,6 +62,7 @@ class parallel_loop {
   template <class Each>
   void work(Each& each) {
     try {
+      // relaxed, both: go() and wait() order what is done
       while (!error_.is_set() && !is_left_.load(std::memory_order_relaxed)) {
         const std::size_t first = next_.fetch_add(grain_, std::memory_order_relaxed);
         if (first >= n_) return;

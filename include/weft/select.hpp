@@ -148,6 +148,8 @@ class send_case : public channel_case {
       s.elem = const_cast<void*>(static_cast<const void*>(std::addressof(value())));
     } else {
       if (!cell_) cell_ = std::make_unique<cell<T>>(late_t{});
+      cell_
+          ->offer();  // each time: a select_list may be waited for in another goroutine than the last time
       element_ = cell_.get();
       s.elem = &element_;
     }

@@ -90,8 +90,9 @@ class WEFT_API semaphore {
   [[noreturn]] void refuse(std::int64_t n) const;
 
   bool take(std::int64_t n) noexcept {
-    std::int64_t seen = state_.load(std::memory_order_relaxed);
+    std::int64_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
     while ((seen & kWaiting) == 0 && seen / kOne >= n) {
+      // acquire: [semaphore.pass]; failed: looked at again
       if (state_.compare_exchange_weak(seen, seen - n * kOne, std::memory_order_acquire,
                                        std::memory_order_relaxed))
         return true;

@@ -33,6 +33,7 @@ class WEFT_API shared_mutex {
   [[nodiscard]] WEFT_POINTED bool try_lock() noexcept {
     detail::lock_point();
     std::uint32_t seen = 0;
+    // acquire: [shared_mutex.pass]; failed: nothing was taken
     return state_.compare_exchange_strong(seen, kWriter, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
@@ -40,6 +41,7 @@ class WEFT_API shared_mutex {
   WEFT_MAY_SWITCH WEFT_POINTED void unlock() noexcept {
     detail::lock_point();
     std::uint32_t seen = kWriter;
+    // release: [shared_mutex.pass]; failed: looked at again
     if (!state_.compare_exchange_strong(seen, 0, std::memory_order_release,
                                         std::memory_order_relaxed)) [[unlikely]]
       unlock_slow();
@@ -52,8 +54,9 @@ class WEFT_API shared_mutex {
   }
   [[nodiscard]] WEFT_POINTED bool try_lock_shared() noexcept {
     detail::lock_point();
-    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
     while ((seen & (kWriter | kWaiting)) == 0) {
+      // acquire: [shared_mutex.pass]; failed: looked at again
       if (state_.compare_exchange_weak(seen, seen + kReader, std::memory_order_acquire,
                                        std::memory_order_relaxed))
         return true;
@@ -63,8 +66,9 @@ class WEFT_API shared_mutex {
   // Fatal error "unlock_shared of unlocked shared_mutex" if nobody reads.
   WEFT_MAY_SWITCH WEFT_POINTED void unlock_shared() noexcept {
     detail::lock_point();
-    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
     while ((seen & kWaiting) == 0 && seen >= kReader) {
+      // release: [shared_mutex.pass]; failed: looked at again
       if (state_.compare_exchange_weak(seen, seen - kReader, std::memory_order_release,
                                        std::memory_order_relaxed))
         return;

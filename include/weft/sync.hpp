@@ -43,7 +43,7 @@ class WEFT_API wait_group {
 
   // Waits until the count is zero. Blocks: this goroutine only.
   WEFT_MAY_SWITCH void wait() noexcept {
-    if (count_.load(std::memory_order_acquire) != 0) wait_slow();
+    if (count_.load(std::memory_order_acquire) != 0) wait_slow();  // [wait_group.done]
   }
 
   // Starts a goroutine that counts as one until it ends. f and the goroutine's locals are gone before.

@@ -1,11 +1,12 @@
 // errand.cpp: who goes, and how many may be under way.
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "net/errand.hpp"
+#include "os/thread.hpp"
 #include "rt/g.hpp"
 #include "sched/current.hpp"
 
@@ -100,11 +101,28 @@ void go_by_goroutine(const std::shared_ptr<trip>& t) {
   });
 }
 
-void go_by_thread(const std::shared_ptr<trip>& t) {
-  std::thread([t] {
-    t->what->run();
-    end(*t);
-  }).detach();
+// What the thread is told; it frees it.
+struct marching_orders {
+  std::shared_ptr<trip> t;
+  os::signal_mask mask;
+};
+
+void march(void* arg) {
+  const std::unique_ptr<marching_orders> orders(static_cast<marching_orders*>(arg));
+  os::set_signal_mask(orders->mask);
+  orders->t->what->run();
+  end(*orders->t);
+}
+
+// Not a std::thread, whose constructor throws when the system has none to give: that is an answer here.
+std::error_code go_by_thread(const std::shared_ptr<trip>& t) {
+  auto orders = std::make_unique<marching_orders>(t, os::current_signal_mask());
+  os::thread_result made =
+      os::start_thread<march>("weft-lookup", orders.get(), os::site::lookup_thread);
+  if (made.error != 0) return {made.error, std::system_category()};
+  orders.release();  // the thread's
+  os::detach_thread(made.made);
+  return {};
 }
 
 }  // namespace
@@ -122,8 +140,8 @@ std::error_code send_on(const context& ctx, std::shared_ptr<errand> what) {
   if (!t->mine.get(std::move(all), ctx)) return ctx.err();  // also one that had ended before
   if (is_goroutine) {
     go_by_goroutine(t);
-  } else {
-    go_by_thread(t);
+  } else if (const std::error_code none = go_by_thread(t)) {
+    return none;
   }
   return t->ended.recv(ctx) ? std::error_code{} : ctx.err();
 }

@@ -32,9 +32,9 @@ class errand {
   virtual void run() noexcept = 0;
 };
 
-// Runs it. No error: it has run, and what it wrote can be read. Else why the context has ended; the errand is not to be touched then.
-// A null context never ends.
-// Throws std::bad_alloc, std::system_error if there can be no thread.
+// Runs it. No error: it has run, and what it wrote can be read. Else why the context has ended, or why there is no thread to send; the
+// errand is not to be touched then. A null context never ends.
+// Throws std::bad_alloc.
 WEFT_MAY_SWITCH std::error_code send_on(const context& ctx, std::shared_ptr<errand> what);
 
 }  // namespace weft::networks

@@ -148,6 +148,7 @@
   X(packet_send, sendto)                                                                                \
   X(ipv6_socket, socket)                                                                                \
   X(ipv6_bind, bind)                                                                                    \
+  X(lookup_thread, pthread_create)                                                                      \
   X(lookup_host, getaddrinfo)                                                                           \
   X(lookup_service, getservbyname_r)
 

@@ -56,7 +56,7 @@ int wait_for(int epoll, epoll_event* into, int n, std::int64_t for_ns) noexcept 
   // EPERM: from a sandbox that does not know the call.
   if (result != -1 || (errno != ENOSYS && errno != EPERM))
     return check_sleep(site::epoll_sleep_exactly, result);
-  has_pwait2.store(false, std::memory_order_relaxed);
+  has_pwait2.store(false, std::memory_order_relaxed);  // only remembered
   return wait_roughly(epoll, into, n, for_ns);
 }
 

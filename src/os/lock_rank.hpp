@@ -9,7 +9,8 @@
 //              who listens for signals                                    they are sent to
 //   channel    one channel; a select holds several (1)                    whoever waits with a limit arms a timer before it gives them up
 //   waiters    the queue of a mutex, a semaphore, a wait group ...;       nothing is taken: whom it wakes it wakes afterwards
-//              child processes and what is known of their end
+//              child processes and what is known of their end;
+//              plain threads that wait for a goroutine
 //   scheduler  L: idle Ps and Ms, the global queues                       a stack, a G or a timer may be taken or given back, heaps looked at
 //   timers     the timer heap of one P; when a P goes, two (1)            -
 //   slab       free Gs, free timers                                       -

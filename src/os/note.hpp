@@ -38,6 +38,7 @@ class basic_note {
   // Owner only. Returns when woken, and takes the wake-up with it. False: the deadline passed first.
   bool sleep(std::int64_t deadline_ns = kNoDeadline) noexcept {
     std::uint32_t seen = kEmpty;
+    // relaxed: nothing is handed over; take() acquires
     if (!state_.compare_exchange_strong(seen, kAsleep, std::memory_order_relaxed)) {
       take();  // seen == kSet
       return true;
@@ -63,6 +64,7 @@ class basic_note {
   // Owner only: it is going to sleep on something else, from which a waker can fetch it. False: it was woken already, and takes that.
   bool begin_elsewhere() noexcept {
     std::uint32_t seen = kEmpty;
+    // relaxed: as in sleep()
     if (state_.compare_exchange_strong(seen, kElsewhere, std::memory_order_relaxed)) return true;
     take();  // seen == kSet
     return false;

@@ -33,6 +33,7 @@ class poller {
   uring_failure open_uring() noexcept;
   // epoll again, which need not be open yet.
   void leave_uring() noexcept { is_uring_.store(false, std::memory_order_release); }
+  // Acquire: it was opened before.
   bool is_uring() const noexcept { return is_uring_.load(std::memory_order_acquire); }
   // Threads that it has in this process.
   unsigned nhelpers() const noexcept { return uring_.is_open() ? 1 : 0; }

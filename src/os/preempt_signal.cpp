@@ -88,6 +88,9 @@ struct machine_state {
   std::intptr_t result;  // where a system call leaves its result
 };
 
+// Whether the handler has met this very call before, where the CPU lets us know.
+enum class met : std::uint8_t { unknown, never, before };
+
 #if defined(__x86_64__)
 machine_state state_of(const ucontext_t& u) noexcept {
   return {static_cast<std::uintptr_t>(u.uc_mcontext.gregs[REG_RIP]),
@@ -96,6 +99,18 @@ machine_state state_of(const ucontext_t& u) noexcept {
 }
 using instruction = std::uint16_t;
 constexpr bool is_system_call(instruction i) noexcept { return i == 0x050f; }  // 0f 05: syscall
+
+// The instruction leaves in rcx where it returns to, and no program may rely on what is there afterwards. So rcx == pc says that this call has
+// just ended; what the handler puts there instead stays until the thread makes its next call. (A CPU or an emulator that leaves rcx alone
+// is not written to: rcx may be the program's there.)
+constexpr std::uintptr_t mark_of(std::uintptr_t pc) noexcept { return ~pc; }
+met how_met(const ucontext_t& u, const machine_state& state) noexcept {
+  const auto trace = static_cast<std::uintptr_t>(u.uc_mcontext.gregs[REG_RCX]);
+  return trace == state.pc ? met::never : trace == mark_of(state.pc) ? met::before : met::unknown;
+}
+void mark_as_met(ucontext_t& u, const machine_state& state) noexcept {
+  u.uc_mcontext.gregs[REG_RCX] = static_cast<greg_t>(mark_of(state.pc));
+}
 #elif defined(__aarch64__)
 machine_state state_of(const ucontext_t& u) noexcept {
   return {static_cast<std::uintptr_t>(u.uc_mcontext.pc),
@@ -106,6 +121,8 @@ using instruction = std::uint32_t;
 constexpr bool is_system_call(instruction i) noexcept {
   return (i & 0xffe0001fU) == 0xd4000001U;  // svc #n
 }
+met how_met(const ucontext_t&, const machine_state&) noexcept { return met::unknown; }
+void mark_as_met(ucontext_t&, const machine_state&) noexcept {}
 #endif
 
 // The instruction before pc. Through the kernel, because what lies before pc may be another page, and that may not be
@@ -134,8 +151,8 @@ bool was_cut_short(const machine_state& state) noexcept {
 
 // A signal that was sent while the handler ran comes as soon as it returns, before the program has made a step, and sees the
 // same call cut short once more. The same place alone does not tell: the program may have made the same call again, from
-// there. But then it has slept in it, and the kernel counts that. (Not quite: one that was interrupted at its very entrance
-// has not slept, and is missed.)
+// there. On x86-64 a mark tells (mark_of). Elsewhere: if it has, it has slept in it, and the kernel counts that. (Not quite: one that was
+// interrupted at its very entrance has not slept, and is missed there.)
 struct cut_call {
   std::uintptr_t pc;
   std::uintptr_t sp;
@@ -149,9 +166,18 @@ long nsleeps_of_thread() noexcept {
   return usage.ru_nvcsw;
 }
 
-bool is_last_cut(const machine_state& state) noexcept {
+bool is_last_cut(const machine_state& state, met how) noexcept {
+  if (how != met::unknown) return how == met::before;
   return state.pc == last_cut.pc && state.sp == last_cut.sp &&
          nsleeps_of_thread() == last_cut.nsleeps;
+}
+
+void remember_cut(ucontext_t& u, const machine_state& state, met how) noexcept {
+  if (how == met::unknown) {
+    last_cut = {state.pc, state.sp, nsleeps_of_thread()};
+  } else {
+    mark_as_met(u, state);
+  }
 }
 
 // --- the handler ---
@@ -170,19 +196,21 @@ void handle(int number, siginfo_t* info, void* context) noexcept {
   if (chaining.info == info && frame < chaining.frame) return;  // S4
   const int saved = errno;
   const bool is_ours = is_marked(*info);
-  const machine_state state = state_of(*static_cast<const ucontext_t*>(context));
+  ucontext_t& program = *static_cast<ucontext_t*>(context);
+  const machine_state state = state_of(program);
   const bool is_cut = was_cut_short(state);
+  const met how = is_cut ? how_met(program, state) : met::unknown;
   if (number == preempt_number.load()) {  // S5
     const std::uint32_t cookie = is_ours ? static_cast<std::uint32_t>(value_of(*info)) : 0;
     on_preempt.load()({reinterpret_cast<const void*>(state.pc), context, cookie, is_ours,
-                       is_cut && !is_last_cut(state)});
+                       is_cut && !is_last_cut(state, how)});
   }
   if (!is_ours) {
     chaining = {info, frame};
     chain(number, info, context);  // S1
     chaining = {nullptr, nullptr};
   }
-  if (is_cut) last_cut = {state.pc, state.sp, nsleeps_of_thread()};
+  if (is_cut) remember_cut(program, state, how);
   errno = saved;  // S2
 }
 

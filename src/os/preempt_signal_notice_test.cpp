@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <atomic>
@@ -113,6 +114,29 @@ TEST_F(preempt_signal, each_call_that_is_cut_short_is_told_once) {
   }
   caller.join();
   EXPECT_EQ(counts_.ncut_short, ninterrupted);
+}
+
+// The signal waits for a call that lets it in: each is cut short before it has slept, again and again at the same place.
+TEST_F(preempt_signal, a_call_that_is_cut_short_at_its_entrance_is_told_too) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "only x86-64 has a register to leave a mark in";
+#endif
+  if (has_tsan()) GTEST_SKIP() << "ThreadSanitizer runs handlers after the call";
+  install();
+  sigset_t none, urgent;
+  sigemptyset(&none);
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &urgent, nullptr), 0);
+  constexpr int kCalls = 20;
+  int ncut = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    send_to_self();
+    if (::ppoll(nullptr, 0, nullptr, &none) == -1 && errno == EINTR) ++ncut;
+  }
+  ASSERT_EQ(::pthread_sigmask(SIG_UNBLOCK, &urgent, nullptr), 0);
+  EXPECT_EQ(ncut, kCalls);
+  EXPECT_EQ(counts_.ncut_short, kCalls);
 }
 
 TEST_F(preempt_signal, a_call_that_is_restarted_is_not_cut_short) {

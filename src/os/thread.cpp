@@ -23,7 +23,7 @@ pthread_t native(const thread& t) noexcept { return static_cast<pthread_t>(t.han
 
 }  // namespace
 
-thread_result start_thread(const char* name, void* (*body)(void*), void* arg) noexcept {
+thread_result start_thread(const char* name, void* (*body)(void*), void* arg, site at) noexcept {
   // The new thread inherits a mask that blocks everything: no handler runs on it before it is ready.
   sigset_t all, before;
   sigfillset(&all);
@@ -34,7 +34,7 @@ thread_result start_thread(const char* name, void* (*body)(void*), void* arg) no
   pthread_attr_setstacksize(&attributes, kThreadStack);
 
   pthread_t handle{};
-  int error = call_for_error(site::thread_create, pthread_create, &handle, &attributes, body, arg);
+  int error = call_for_error(at, pthread_create, &handle, &attributes, body, arg);
   // EINVAL: this program has so much static TLS that it does not fit
   if (error == EINVAL)
     error =

@@ -1,10 +1,13 @@
 // thread.hpp: making, naming and leaving threads.
 //
 // Threads are made by pthread_create, so that thread_local, exceptions and every C library work on them. It takes
-// foreign locks, so only the spawner (sched/spawner.cpp) and the start of the runtime call start_thread().
+// foreign locks, so only the spawner (sched/spawner.cpp), the start of the runtime, and those who are outside it anyway (net/errand.cpp)
+// call start_thread().
 #pragma once
 
 #include <cstdint>
+
+#include "os/call_sites.hpp"
 
 namespace weft::os {
 
@@ -21,15 +24,17 @@ struct thread_result {
 
 // Starts body(arg) on a thread with all signals blocked and the given name (at most 15 characters are seen). pthread_create's kind of
 // function, so that nothing need be allocated here and freed there: the first free() on a thread makes malloc an arena of 64 MiB for it.
-thread_result start_thread(const char* name, void* (*body)(void*), void* arg) noexcept;
+// `at`: what it is called when a test lets it fail.
+thread_result start_thread(const char* name, void* (*body)(void*), void* arg,
+                           site at = site::thread_create) noexcept;
 
 template <void (*Body)(void*)>
-thread_result start_thread(const char* name, void* arg) noexcept {
+thread_result start_thread(const char* name, void* arg, site at = site::thread_create) noexcept {
   const auto body = [](void* p) -> void* {
     Body(p);
     return nullptr;
   };
-  return start_thread(name, body, arg);
+  return start_thread(name, body, arg, at);
 }
 
 void join_thread(thread& t) noexcept;

@@ -182,7 +182,7 @@ void thread_watch::drop() noexcept {
   if (identity_of(fd_) == file_) close_raw(fd_);
   errno = saved;
   fd_ = -1;
-  nkept.fetch_sub(1, std::memory_order_relaxed);
+  nkept.fetch_sub(1, std::memory_order_relaxed);  // only counted
 }
 
 // False: there is no such file, or no descriptor for it.

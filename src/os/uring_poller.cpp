@@ -36,6 +36,7 @@ uring_failure uring_poller::open(unsigned nsubmissions, unsigned ncompletions) n
   ncompletions_ = ncompletions;
   const uring_failure why = make();
   if (why.error == 0)
+    // release: what make() did
     is_open_.store(true, std::memory_order_release);
   else
     free();
@@ -48,11 +49,13 @@ uring_failure uring_poller::make() noexcept {
   if (kick_ == -1) return {errno, "no eventfd for io_uring"};
   judge_ = call(site::uring_judge, ::epoll_create1, EPOLL_CLOEXEC);
   if (judge_ == -1) return {errno, "no epoll beside io_uring"};
-  is_ending_.store(false, std::memory_order_relaxed);  // both: before the thread
+  // relaxed, both: before the thread
+  is_ending_.store(false, std::memory_order_relaxed);
   stage_.store(kStarting, std::memory_order_relaxed);
   const thread_result started = start_thread<&helper_main>("weft-uring", this);
   if (started.error != 0) return {started.error, "no thread for io_uring"};
   helper_ = started.made;
+  // acquire: why_, which the helper wrote
   while (stage_.load(std::memory_order_acquire) == kStarting) futex_wait(stage_, kStarting);
   if (stage_.load(std::memory_order_relaxed) == kRunning) return {};  // read above
   join_thread(helper_);
@@ -69,6 +72,7 @@ void uring_poller::free() noexcept {
 void uring_poller::close() noexcept {
   if (!is_open()) return;
   const errno_guard guard;
+  // release: only a flag; the join orders the rest
   is_ending_.store(true, std::memory_order_release);
   kick();
   join_thread(helper_);
@@ -155,6 +159,7 @@ void uring_poller::helper_main(void* self) noexcept {
   auto* const p = static_cast<uring_poller*>(self);
   p->why_ = p->ring_.open(p->nsubmissions_, p->ncompletions_);
   const bool is_there = p->why_.error == 0;
+  // release: why_
   p->stage_.store(is_there ? kRunning : kFailed, std::memory_order_release);
   futex_wake(p->stage_, 1);
   if (is_there) p->help();
@@ -164,7 +169,7 @@ void uring_poller::help() noexcept {
   for (;;) {
     // Before whatever one may be kicked for is looked at: a kick that came earlier is forgotten here.
     if (!is_kick_armed_) arm_kick();
-    if (is_ending_.load(std::memory_order_acquire)) return;
+    if (is_ending_.load(std::memory_order_acquire)) return;  // only a flag
     slots_.gather();  // once: the kernel is asked however many come meanwhile
     while (ring_.has_room()) {
       uring_slot* const slot = slots_.take_wish();

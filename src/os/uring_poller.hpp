@@ -53,6 +53,7 @@ class uring_poller {
   // Starts the helper. The sizes of the ring are for tests.
   uring_failure open(unsigned nsubmissions = kSubmissions,
                      unsigned ncompletions = kCompletions) noexcept;
+  // Acquire: what open() did.
   bool is_open() const noexcept { return is_open_.load(std::memory_order_acquire); }
   // Nobody uses it any more.
   void close() noexcept;

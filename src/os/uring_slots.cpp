@@ -15,16 +15,17 @@ bool uring_slots::open() noexcept {
 
 void uring_slots::close() noexcept {
   if (chunks_ == nullptr) return;
-  const std::size_t n = nchunks_.exchange(0, std::memory_order_relaxed);  // nobody uses them
+  // relaxed, all: nobody uses them
+  const std::size_t n = nchunks_.exchange(0, std::memory_order_relaxed);
   for (std::size_t i = 0; i < n; ++i) {
-    uring_slot* const slots = chunks_[i].load(std::memory_order_relaxed);
+    uring_slot* const slots = chunks_[i].load(std::memory_order_relaxed);  // as above
     if (slots != nullptr)
       unmap(reinterpret_cast<std::byte*>(slots), kPerChunk * sizeof(uring_slot));
   }
   unmap(reinterpret_cast<std::byte*>(chunks_), kChunks * sizeof(chunk));
   chunks_ = nullptr;
   first_ = last_ = nullptr;
-  wishes_.store(nullptr, std::memory_order_relaxed);
+  wishes_.store(nullptr, std::memory_order_relaxed);  // as above
 }
 
 uring_slot* uring_slots::find(int fd) const noexcept {

@@ -82,7 +82,15 @@ class basic_detach_word {
   }
 
   // M, on the way out. True: somebody wants something; call take_attention() and see to it.
-  // The flag is read after `inside` is cleared: a requester that saw us inside has set it before, or we are seen outside.
+  // The flag is read after `inside` is cleared for the sake of this thread's own signal handler: one that comes before the store leaves the
+  // flag, and the load sees it; one that comes after it finds us outside and acts itself. A store buffer hides nothing from its own thread.
+  // What another thread asks may be missed, for one look:
+  //    M                                         requester
+  //                                              load inside: 1   (also if our store waits in its buffer)
+  //    inside = 0; load attention: 0
+  //                                              attention = asked; withdraws
+  // M is out, with its P and with the flag up. Its next leave() sees it, and a requester that asks again before that finds M outside. So
+  // the order decides only when the answer comes (the model's FLAGFIRST holds too), never who has the P.
   bool leave() noexcept {
     if constexpr (!kCanLoseP) return false;
     inside_.store(0, std::memory_order_release);  // [detach.leave]
@@ -130,6 +138,7 @@ class basic_detach_word {
     attention_.store(0, std::memory_order_relaxed);
   }
 
+  // Exact for M itself, and under L. acquire: [detach.attach]
   bool is_lost() const noexcept { return word_.load(std::memory_order_acquire) == kLost; }
   bool is_inside() const noexcept {
     return inside_.load(std::memory_order_relaxed) != 0;

@@ -102,25 +102,27 @@ struct alignas(64) G {
   // Of a plain thread's proxy, instead: nothing but its waker ends its wait.
   static constexpr std::uint8_t kMayWaitForEver = 1;
 
-  // The first two are a matter of speed only.
+  // The first two are a matter of speed only. Relaxed: they guard nothing.
   bool has_manner(std::uint8_t which) const noexcept {
     return (manners.load(std::memory_order_relaxed) & which) != 0;
   }
   void set_manner(std::uint8_t which, bool is_so) noexcept {
     if (has_manner(which) == is_so) return;
     if (is_so) {
-      manners.fetch_or(which, std::memory_order_relaxed);
+      manners.fetch_or(which, std::memory_order_relaxed);  // guards nothing
     } else {
-      manners.fetch_and(static_cast<std::uint8_t>(~which), std::memory_order_relaxed);
+      manners.fetch_and(static_cast<std::uint8_t>(~which), std::memory_order_relaxed);  // the same
     }
   }
   bool has_habit() const noexcept { return has_manner(kHabit); }
   // Asked by whoever wants its P, while the request stands: what it says is then true, or the request fails.
+  // Relaxed: it changes inside the bracket, and [detach.leave] brings it.
   bool is_preemptible() const noexcept {
     return manners.load(std::memory_order_relaxed) < kNoPreempt;
   }
 
   g_status status() const noexcept {
+    // acquire: with the release of become(), what was done before the change
     return static_cast<g_status>(status_word.load(std::memory_order_acquire) & ~kWaitMarks);
   }
 

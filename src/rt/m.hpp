@@ -124,6 +124,7 @@ struct alignas(64) M {
   [[no_unique_address]] arch::fiber fiber;
 
   // For a new thread. Not a constructor: a requester that still holds a stale pointer may look at the atomic fields.
+  // Relaxed, all: the new thread gets the M under L.
   void recycle() noexcept {
     detach.reset();
     p.store(nullptr, std::memory_order_relaxed);
@@ -135,8 +136,8 @@ struct alignas(64) M {
     is_doomed = is_orphan = is_gone = is_leaving = is_pinned = is_on_credit = is_tuned =
         was_slice_over = false;
     is_nextp_lent = must_borrow = owes_watch = is_timer_due = is_firing = has_polled = false;
-    is_borrowing.store(false, std::memory_order_relaxed);
-    is_signalled.store(false, std::memory_order_relaxed);
+    is_borrowing.store(false, std::memory_order_relaxed);  // as above
+    is_signalled.store(false, std::memory_order_relaxed);  // as above
     nspared = nshort_absences = 0;
     left_ns = 0;
     seen.asleep_cpu = seen.off_cpu = seen.nsleeps = -1;
@@ -149,7 +150,7 @@ struct alignas(64) M {
     park.clear();
   }
 
-  // Its own writes; a requester may look, and finds out by its CAS whether it was current.
+  // Relaxed, both: its own writes; a requester may look, and finds out by its CAS whether it was current.
   G* curg() const noexcept { return running.load(std::memory_order_relaxed); }
   void set_curg(G* gp) noexcept { running.store(gp, std::memory_order_relaxed); }
   P* proc() const noexcept {

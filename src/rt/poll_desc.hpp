@@ -49,6 +49,7 @@ struct alignas(64) poll_desc {
   static poll_desc* from_cookie(std::uint64_t cookie) noexcept {
     auto* const desc = reinterpret_cast<poll_desc*>(
         static_cast<std::uintptr_t>(cookie >> kGenerationBits) * alignof(poll_desc));
+    // acquire: with the fetch_add of the new owner, whose record it is then
     const std::uint32_t now = desc->generation.load(std::memory_order_acquire) & kGenerationMask;
     return now == (cookie & kGenerationMask) ? desc : nullptr;
   }

@@ -40,6 +40,7 @@ class basic_poll_word {
   }
 
   // By the waiter. False: somebody has it in hand, and will wake it.
+  // acq_rel: the frame is ours again, and the next one may enter; failed: who wakes us orders the rest.
   bool withdraw(Waiter* w) noexcept {
     std::uintptr_t seen = of(w);
     return word_.compare_exchange_strong(seen, kNone, std::memory_order_acq_rel,
@@ -48,6 +49,7 @@ class basic_poll_word {
 
   // By whoever was told by the kernel: the one to wake, or null.
   Waiter* notify() noexcept {
+    // acquire, here and if it fails: the waiter's frame. acq_rel: also what the kernel said, to the waiter
     std::uintptr_t seen = word_.load(std::memory_order_acquire);
     for (;;) {
       if (seen == kReady) return nullptr;
@@ -62,6 +64,7 @@ class basic_poll_word {
   Waiter* evict() noexcept {
     std::uintptr_t seen = word_.load(std::memory_order_seq_cst);  // [poll.no_lost_end]
     while (seen != kNone && seen != kReady) {
+      // as in notify(): the waiter's frame; why it ends, to the waiter
       if (word_.compare_exchange_weak(seen, kNone, std::memory_order_acq_rel,
                                       std::memory_order_acquire))
         return to_waiter(seen);

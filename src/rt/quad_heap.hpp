@@ -63,19 +63,21 @@ class quad_heap {
     for (std::size_t i = 1; i < n; ++i) __builtin_prefetch(slots()[kRoot + i].node, 1);
   }
 
-  // Keeps those for which keep(node) holds, in linear time. keep is called once for each.
+  // Looks at the entries before `end`, the last one first, at `most` of them or all, and takes out those that keep(node) does not hold for.
+  // Returns how many are left before it that it has not come to: the next `end`. What has been looked at once may be looked at again, and an
+  // entry that is pushed between two calls may move one that was not looked at behind `end`; pop_top() moves none there.
+  // One that is taken out leaves its place to the last of all, which was looked at before: mostly a leaf in place of a leaf.
   template <class Keep>
-  void keep_if(Keep keep) noexcept {
-    entry* const s = slots();
-    const std::size_t end = kRoot + size_;
-    std::size_t kept = kRoot;
-    for (std::size_t p = kRoot; p < end; ++p) {
+  std::size_t keep_if(std::size_t end, std::size_t most, Keep keep) noexcept {
+    const entry* const s = slots();
+    std::size_t p = kRoot + (end < size_ ? end : size_);
+    while (p > kRoot && most-- > 0) {
+      const std::size_t at = p - 1;
       // The nodes lie anywhere: ask for one while those before it are on their way.
-      if (p + kAhead < end) __builtin_prefetch(s[p + kAhead].node);
-      if (keep(s[p].node)) s[kept++] = s[p];
+      if (at >= kRoot + kAhead) __builtin_prefetch(s[at - kAhead].node);
+      if (keep(s[at].node) || !remove(at)) p = at;
     }
-    size_ = kept - kRoot;
-    restore();
+    return p - kRoot;
   }
 
   // Takes all of `other`, which is empty afterwards. False: no memory, and nothing has changed.
@@ -192,6 +194,19 @@ class quad_heap {
       p = best;
     }
     s[p] = e;
+  }
+
+  // The last one takes its place. True: at p is now what stood above it.
+  bool remove(std::size_t p) noexcept {
+    const entry last = slots()[kRoot + --size_];
+    if (p == kRoot + size_) return false;
+    const bool rises = p > kRoot && is_before(last, slots()[parent(p)]);
+    if (rises) {
+      rise(p, last);
+    } else {
+      sink(p, last);
+    }
+    return rises;
   }
 
   // Makes a heap of whatever order the entries are in, in linear time.

@@ -59,7 +59,7 @@ class basic_run_queue {
     std::uint32_t head = head_.load(std::memory_order_acquire);  // [runq.consume] by thieves
     if (alone) {
       if (tail_.load(std::memory_order_relaxed) == head) return nullptr;  // the owner wrote it last
-      T* const gp = slot(head).load(std::memory_order_relaxed);
+      T* const gp = slot(head).load(std::memory_order_relaxed);           // the owner wrote it
       head_.store(head + 1,
                   std::memory_order_release);  // [runq.consume], by thieves that come later
       return gp;
@@ -190,7 +190,7 @@ class basic_run_queue {
       n -= n / 2;
       if (n == 0) return 0;
       if (n > Capacity / 2) {  // head and tail belong to different moments: look again
-        head = victim.head_.load(std::memory_order_acquire);
+        head = victim.head_.load(std::memory_order_acquire);  // [runq.consume]
         continue;
       }
       for (std::uint32_t i = 0; i < n; ++i) {
@@ -206,7 +206,7 @@ class basic_run_queue {
   }
 
   T* steal_next(basic_run_queue& victim) noexcept {
-    T* gp = victim.next_.load(std::memory_order_acquire);
+    T* gp = victim.next_.load(std::memory_order_acquire);  // [runq.next], by the CAS
     if (gp == nullptr) return nullptr;
     return victim.next_.compare_exchange_strong(gp, nullptr, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed)  // [runq.next]

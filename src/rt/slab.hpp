@@ -56,6 +56,7 @@ class slab {
   // visit(object) for each that was ever handed out. They may change meanwhile.
   template <class Visit>
   void for_each(Visit&& visit) noexcept {
+    // acquire: with carve(), the chunk's header
     for (chunk* c = chunks_.load(std::memory_order_acquire); c != nullptr; c = c->next) {
       std::uint32_t nused;
       {

@@ -5,8 +5,13 @@
 //
 // Cancelling is one CAS on the node and leaves it where it is, a *zombie*: finding it in the array would need the lock and
 // an index kept in every node. Most timers are timeouts that are cancelled, so this is the common case. Zombies are dropped when they
-// come to the top, and all at once, in linear time, by the next one who holds the lock when more than a quarter of the entries
-// are zombies. That costs at most four steps for each cancel.
+// come to the top; and when more than a quarter of the entries are zombies, a *sweep* begins: those who hold the lock next look at all
+// entries between them, each at a slice, from the end of the array to its front. That costs about four looks for each cancel.
+//
+// Why in slices: a sweep of a million entries takes tens of milliseconds, and whoever arms meanwhile would wait for the lock as long. A slice is
+// some ten microseconds. Why backwards: an entry that is dropped leaves its place to the last one, which the sweep has seen already. What others
+// do between two slices can hide an entry from it in one way only: one that is armed rises, and moves one that was not seen down, behind
+// the sweep. So it has missed at most as many zombies as timers were armed meanwhile, and those stay counted.
 //
 // No callback runs under the lock: pop_due() hands out copies, and the caller fires them.
 //
@@ -23,8 +28,8 @@
 //   [timer.cancel]  exclusion: cancel CAS armed -> cancelled, pop_due CAS armed -> idle: one wins. The canceller's release is read by
 //                   the acquire of whoever drops the zombie: what was done before cancel() is visible in release()
 //   [timer.idle]    pop_due CAS release, drop store release ->  arm, state, failed cancel: word acquire (the heap has done with the node)
-//   [timer.zombie]  cancel: ncancelled_ release            ->  sweep: ncancelled_ acquire (a cancel that is counted out has left a zombie the
-//                   sweep sees; so zombies are never forgotten in the count, at worst counted twice until the next sweep)
+//   [timer.zombie]  cancel: ncancelled_ release            ->  the begin of a sweep: ncancelled_ acquire (a cancel that is counted out has
+//                   left a zombie the sweep sees; so zombies are never forgotten in the count, at worst counted twice until the next sweep)
 //   [timer.no_lost_wake]  exclusion, this half: next_ is stored seq_cst before arm() returns, and next_when() reads it seq_cst
 //
 //    who arms                                       who goes to sleep
@@ -91,7 +96,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     dropped zombies;  // released after the lock
     os::lock_guard guard(lock_);
     if (is_retired_) return {arm_status::retired, 0};
-    if (wants_sweep()) sweep(zombies);
+    sweep_if_wanted(zombies);
     if (!heap_.reserve(1)) {
       publish_next();
       return {arm_status::no_memory, 0};
@@ -104,6 +109,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     t->heap.store(this, std::memory_order_relaxed);  // read by cancel(), which knows seq: after us
     t->word.store(timer::pack(seq, timer_state::armed), std::memory_order_release);  // [timer.fire]
     heap_.push(when_ns, t);
+    ++npushed_;
     const bool is_earliest = heap_.top().node == t;
     publish_next();
     return {is_earliest ? arm_status::earliest : arm_status::armed, seq};
@@ -134,41 +140,23 @@ class alignas(base::kCacheLine) basic_timer_heap {
   // them. If next_when() is still due afterwards there are more. Any thread; no lock is taken when nothing is due.
   std::size_t pop_due(std::int64_t now_ns, std::span<due> out) noexcept {
     if (next_when() > now_ns) return 0;
-    dropped zombies;
-    os::lock_guard guard(lock_);
-    if (wants_sweep()) sweep(zombies);
     std::size_t n = 0;
-    while (!heap_.empty()) {
-      timer* const t = heap_.top().node;
-      if (is_zombie(t)) {
-        count_out_one();
-        zombies.add(t);
-      } else if (heap_.top().when_ns > now_ns || n == out.size()) {
-        break;
-      } else if (!take(t, out[n])) {
-        continue;  // cancelled at this moment: the next look finds the zombie
-      } else {
-        ++n;
-      }
-      heap_.pop_top();
-      heap_.prefetch_next();
-    }
-    heap_.shrink_if_sparse();
-    publish_next();
+    while (!pop_some(now_ns, out, n)) continue;
     return n;
   }
 
   // Worth a sweep(): lock-free, approximate. For whoever has time, where timers are only cancelled and nobody arms or pops.
-  bool is_littered() const noexcept {
-    return nentries_hint_.load(std::memory_order_relaxed) > kFew && wants_sweep();
-  }
+  bool is_littered() const noexcept { return has_many_zombies(); }
 
-  // Drops every zombie.
+  // Drops every zombie, but for those that the arming of others hides from it. The lock is free between the slices.
   void tidy() noexcept {
-    dropped zombies;
-    os::lock_guard guard(lock_);
-    sweep(zombies);
-    publish_next();
+    for (bool is_first = true, is_over = false; !is_over; is_first = false) {
+      dropped zombies;
+      os::lock_guard guard(lock_);
+      if (is_first) nunswept_ = 0;  // one that is under way has passed some by
+      is_over = sweep(zombies, kSlice);
+      publish_next();
+    }
   }
 
   // Retires this heap: from now on arm() refuses. Everything armed in it goes to `other`. False: `other` is retired or the kernel
@@ -180,7 +168,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     os::lock_guard first(is_first ? lock_ : other.lock_);
     os::lock_guard second(is_first ? other.lock_ : lock_);
     if (other.is_retired_) return false;
-    sweep(zombies);
+    sweep_all(zombies);
     if (!other.heap_.reserve(heap_.size())) {
       publish_next();
       return false;
@@ -190,6 +178,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     // Numbers of different heaps compare as they may; those of one keep their order, and new ones come after all.
     if (other.norder_ < norder_) other.norder_ = norder_;
     other.heap_.take_all(heap_);  // there is room
+    other.nunswept_ = 0;          // all may have changed places: a sweep begins again
     heap_.reset();
     is_retired_ = true;
     other.publish_next();  // first: who looks at this heap and then at the other misses nothing
@@ -209,7 +198,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     dropped zombies;
     os::lock_guard guard(lock_);
     heap_.for_each([](timer* t) { cancel(t, t->seq()); });
-    sweep(zombies);
+    sweep_all(zombies);
     heap_.reset();
     publish_next();
   }
@@ -246,6 +235,9 @@ class alignas(base::kCacheLine) basic_timer_heap {
 
  private:
   static constexpr std::size_t kFew = 64;  // entries that are not worth a sweep
+  // What one may do while others wait for the lock: look at so many entries, or drop so many from the top.
+  static constexpr std::size_t kSlice = 1024;
+  static constexpr std::size_t kZombiesAtOnce = 256;
 
   // Zombies that have left the heap, on their way to release(). Declared before the guard, so that it ends after it: the callbacks run
   // without the lock.
@@ -289,25 +281,71 @@ class alignas(base::kCacheLine) basic_timer_heap {
         std::memory_order_relaxed);  // [timer.cancel] [timer.idle]; failed: looked at again
   }
 
+  // Fills out[n] and on. False: so many zombies were in the way that the lock should be free for a moment before it goes on.
+  bool pop_some(std::int64_t now_ns, std::span<due> out, std::size_t& n) noexcept {
+    dropped zombies;
+    os::lock_guard guard(lock_);
+    sweep_if_wanted(zombies);
+    std::size_t nzombies = 0;
+    while (!heap_.empty() && nzombies < kZombiesAtOnce) {
+      timer* const t = heap_.top().node;
+      if (is_zombie(t)) {
+        ++nzombies;
+        zombies.add(t);
+      } else if (heap_.top().when_ns > now_ns || n == out.size()) {
+        break;
+      } else if (!take(t, out[n])) {
+        continue;  // cancelled at this moment: the next look finds the zombie
+      } else {
+        ++n;
+      }
+      heap_.pop_top();
+      heap_.prefetch_next();
+    }
+    count_out(nzombies);
+    heap_.shrink_if_sparse();
+    publish_next();
+    return nzombies < kZombiesAtOnce;
+  }
+
   // Under the lock, except for the hint of is_littered(). More cancels than drops since the last sweep: that many zombies, less those
   // that were dropped before they were counted, hence signed.
-  bool wants_sweep() const noexcept {
+  bool has_many_zombies() const noexcept {
     const std::size_t n = nentries_hint_.load(std::memory_order_relaxed);  // ours, or a hint
     const auto nzombies = static_cast<std::int64_t>(ncancelled_.load(std::memory_order_relaxed) -
                                                     ndropped_.load(std::memory_order_relaxed));
     return n > kFew && nzombies > static_cast<std::int64_t>(n / 4);
   }
 
-  void sweep(dropped& zombies) noexcept {
-    // Before the look at the nodes: what is cancelled after it stays counted.
-    const std::uint64_t counted = ncancelled_.load(std::memory_order_acquire);  // [timer.zombie]
-    heap_.keep_if([&](timer* t) {
+  void sweep_if_wanted(dropped& zombies) noexcept {
+    if (nunswept_ != 0 || has_many_zombies()) sweep(zombies, kSlice);
+  }
+
+  // The next `most` looks of a sweep, or the first of a new one. True: it is over.
+  bool sweep(dropped& zombies, std::size_t most) noexcept {
+    if (nunswept_ == 0) {
+      nunswept_ = heap_.size();
+      npushed_ = 0;
+      // Before the look at the nodes: what is cancelled after it stays counted.
+      nswept_cancels_ = ncancelled_.load(std::memory_order_acquire);  // [timer.zombie]
+    }
+    const std::size_t before = heap_.size();
+    nunswept_ = heap_.keep_if(nunswept_, most, [&](timer* t) {
       if (!is_zombie(t)) return true;
       zombies.add(t);
       return false;
     });
-    ndropped_.store(counted, std::memory_order_relaxed);  // written under the lock; else a hint
+    count_out(before - heap_.size());
     heap_.shrink_if_sparse();
+    if (nunswept_ != 0) return false;
+    ndropped_.store(nswept_cancels_ - npushed_,
+                    std::memory_order_relaxed);  // written under the lock; else a hint
+    return true;
+  }
+
+  void sweep_all(dropped& zombies) noexcept {
+    nunswept_ = 0;
+    sweep(zombies, std::numeric_limits<std::size_t>::max());
   }
 
   std::uint64_t next_order() noexcept {
@@ -315,8 +353,9 @@ class alignas(base::kCacheLine) basic_timer_heap {
     return tie_seed_ == 0 ? n : base::rng(tie_seed_ + n).next();
   }
 
-  void count_out_one() noexcept {
-    ndropped_.store(ndropped_.load(std::memory_order_relaxed) + 1,
+  void count_out(std::size_t n) noexcept {
+    if (n == 0) return;
+    ndropped_.store(ndropped_.load(std::memory_order_relaxed) + n,
                     std::memory_order_relaxed);  // written under the lock; else a hint
   }
 
@@ -337,6 +376,11 @@ class alignas(base::kCacheLine) basic_timer_heap {
   typename A::template atomic<std::uint64_t> ndropped_{0};  // of these, counted out
   std::uint64_t norder_ = 0;
   std::uint64_t tie_seed_ = 0;
+  // A sweep: how many entries at the front it has not looked at (0: there is none under way), what was cancelled when it began, and
+  // what was armed since then.
+  std::size_t nunswept_ = 0;
+  std::uint64_t nswept_cancels_ = 0;
+  std::uint64_t npushed_ = 0;
   quad_heap<timer> heap_;
 };
 

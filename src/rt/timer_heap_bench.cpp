@@ -3,7 +3,9 @@
 // The standard queue has no lock, no cancelling and no state in the node, so it is a floor and not a peer. Both begin with n entries at
 // random times. `hold` is a server's life: the earliest fires, another is armed for later; `drain` arms n and takes them all.
 #include <benchmark/benchmark.h>
+#include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -128,21 +130,57 @@ void arm_and_cancel(benchmark::State& state) {
 }
 BENCHMARK(arm_and_cancel)->Arg(0)->Arg(10'000)->Arg(1'000'000);
 
-// The longest that one holder of the lock may need: a million entries of which a quarter are zombies.
+// A million entries of which a quarter are zombies: all of them dropped, and the most that one who arms meanwhile has to do for it, of
+// its own processor time: what another who arms may have to wait.
+struct littered : timers {
+  littered() : timers(1'000'000 + kLate) {}
+
+  void litter(base::rng& rng) {
+    heap.clear();
+    for (std::size_t i = 0; i < seqs.size(); ++i)
+      seqs[i] = heap.arm(order[i], rng.below(kSpan)).seq;
+    for (std::size_t i = 0; i < seqs.size(); i += 4) rt::timer_heap::cancel(order[i], seqs[i]);
+  }
+
+  static constexpr std::size_t kLate = 4000;
+  std::vector<std::uint64_t> seqs = std::vector<std::uint64_t>(1'000'000);
+};
+
 void sweep_a_million(benchmark::State& state) {
-  timers all(1'000'000);
+  littered all;
   base::rng rng(1);
-  std::vector<std::uint64_t> seqs(all.order.size());
   for (auto _ : state) {
     state.PauseTiming();
-    all.heap.clear();
-    for (std::size_t i = 0; i < seqs.size(); ++i)
-      seqs[i] = all.heap.arm(all.order[i], rng.below(kSpan)).seq;
-    for (std::size_t i = 0; i < seqs.size(); i += 4) rt::timer_heap::cancel(all.order[i], seqs[i]);
+    all.litter(rng);
     state.ResumeTiming();
     all.heap.tidy();
   }
 }
 BENCHMARK(sweep_a_million)->Unit(benchmark::kMillisecond);
+
+double thread_us() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
+
+void arm_during_a_sweep(benchmark::State& state) {
+  littered all;
+  base::rng rng(1);
+  double longest = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    all.litter(rng);
+    rt::timer_heap::cancel(all.order[1], all.seqs[1]);  // more than a quarter
+    state.ResumeTiming();
+    for (std::size_t i = 0; i < littered::kLate; ++i) {
+      const double before = thread_us();
+      all.heap.arm(all.order[all.seqs.size() + i], kSpan);
+      longest = std::max(longest, thread_us() - before);
+    }
+  }
+  state.counters["longest_us"] = longest;
+}
+BENCHMARK(arm_during_a_sweep)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -269,6 +269,96 @@ TEST_F(timer_heap, a_quarter_of_zombies_is_swept_by_the_next_who_holds_the_lock)
   EXPECT_EQ(run_due(10'000), 742u);
 }
 
+// Whoever arms holds the lock for a slice of the sweep, not for all of it.
+TEST_F(timer_heap, a_large_heap_is_swept_a_slice_at_a_time_by_those_who_come) {
+  constexpr std::size_t kMany = 20'000;
+  constexpr std::size_t kMostAtOnce = 1024;
+  std::vector<std::uint64_t> seqs;
+  for (std::size_t i = 0; i < kMany; ++i)
+    seqs.push_back(heap.arm(make(), 1000 + static_cast<std::int64_t>(i * 7919 % kMany)).seq);
+  const std::size_t ncancelled = kMany / 4 + 1;
+  for (std::size_t i = 0; i < ncancelled; ++i) ASSERT_TRUE(cancel(&nodes[3 * i], seqs[3 * i]));
+  std::size_t narmed = 0;
+  while (heap.is_littered() || happened.released.size() < ncancelled) {
+    const std::size_t before = happened.released.size();
+    heap.arm(make(), 50'000);  // late: it moves nobody
+    ASSERT_LE(happened.released.size() - before, kMostAtOnce);
+    ASSERT_LE(++narmed, 2 * kMany / kMostAtOnce) << "the sweep does not get on";
+  }
+  EXPECT_GE(narmed, kMany / kMostAtOnce);
+  EXPECT_EQ(happened.released.size(), ncancelled);
+  EXPECT_EQ(heap.size(), kMany - ncancelled + narmed);
+  EXPECT_TRUE(heap.is_ordered());
+  EXPECT_EQ(run_due(50'000), kMany - ncancelled + narmed);
+}
+
+// One that is armed between two slices may push a zombie past the sweep: at most one each, and they stay counted for the next sweep.
+TEST_F(timer_heap, what_is_armed_during_a_sweep_hides_no_zombie_for_good) {
+  base::rng rng(test::seed());
+  std::map<timer*, std::uint64_t> alive;
+  std::size_t ncancelled = 0;
+  std::int64_t earlier = 1'000'000;
+  for (int round = 0; round < 5; ++round) {
+    while (alive.size() < 10'000) {
+      timer* const t = make();
+      alive[t] = heap.arm(t, 1'000'000 + rng.below(1'000'000)).seq;
+    }
+    for (auto it = alive.begin(); it != alive.end();) {
+      if (rng.below(2) == 0) {
+        ++it;
+        continue;
+      }
+      ASSERT_TRUE(cancel(it->first, it->second));
+      ++ncancelled;
+      it = alive.erase(it);
+    }
+    constexpr std::size_t narmed = 40;  // more than it has slices
+    for (std::size_t i = 0; i < narmed; ++i) {
+      timer* const t = make();
+      alive[t] = heap.arm(t, --earlier).seq;  // before all others, from the last place to the first
+    }
+    EXPECT_LE(ncancelled - happened.released.size(), narmed);
+    EXPECT_TRUE(heap.is_ordered());
+  }
+  heap.tidy();
+  EXPECT_EQ(happened.released.size(), ncancelled);
+  EXPECT_EQ(heap.size(), alive.size());
+  EXPECT_EQ(run_due(3'000'000), alive.size());
+}
+
+// Too few for a sweep, but all in the way: they leave in several goes, and nothing that is due is missed behind them.
+TEST_F(timer_heap, many_zombies_at_the_top_hide_nothing_that_is_due) {
+  constexpr std::size_t kMany = 8000;
+  std::vector<std::uint64_t> seqs;
+  for (std::size_t i = 0; i < kMany; ++i)
+    seqs.push_back(heap.arm(make(), static_cast<std::int64_t>(i)).seq);
+  const std::size_t ncancelled = kMany / 4;
+  for (std::size_t i = 0; i < ncancelled; ++i) ASSERT_TRUE(cancel(&nodes[i], seqs[i]));
+  std::array<rt::timer_heap::due, 3> out{};
+  EXPECT_EQ(heap.pop_due(ncancelled - 1, out), 0u);
+  EXPECT_EQ(happened.released.size(), ncancelled);
+  EXPECT_EQ(heap.next_when(), static_cast<std::int64_t>(ncancelled));
+  ASSERT_EQ(heap.pop_due(ncancelled, out), 1u);
+  EXPECT_EQ(out[0].node, &nodes[ncancelled]);
+}
+
+// Its own sweep is half done when the timers of another heap are put among its own.
+TEST_F(timer_heap, a_heap_that_is_being_swept_takes_the_timers_of_another) {
+  rt::timer_heap other;
+  std::vector<std::uint64_t> seqs;
+  for (int i = 0; i < 10'000; ++i) seqs.push_back(heap.arm(make(), 10'000 - i).seq);
+  for (std::size_t i = 0; i < 10'000; i += 2) ASSERT_TRUE(cancel(&nodes[i], seqs[i]));
+  heap.arm(make(), 20'000);
+  EXPECT_TRUE(heap.is_littered()) << "the sweep has begun and is not over";
+  for (int i = 0; i < 3'000; ++i) other.arm(make(), i);
+  ASSERT_TRUE(other.move_all_to(heap));
+  for (int i = 0; i < 40; ++i) heap.arm(make(), 20'000);
+  EXPECT_FALSE(heap.is_littered());
+  EXPECT_EQ(happened.released.size(), 5'000u);
+  EXPECT_TRUE(heap.is_ordered());
+  EXPECT_EQ(run_due(20'000), 5'000u + 3'000u + 41u);
+}
+
 // B206, and the memory of it: a million timeouts that never come need neither a million entries nor more memory than a few.
 TEST_F(timer_heap, armed_and_cancelled_timers_do_not_pile_up) {
   heap.arm(make(), 1);

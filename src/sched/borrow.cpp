@@ -48,7 +48,7 @@ bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
 }
 
 bool borrow_of_kind(M* mp, victim kind) noexcept {
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   const std::uint32_t first = static_cast<std::uint32_t>(mp->random.next()) % n;
   const std::uint32_t me = kFirstMRequest + static_cast<std::uint32_t>(mp->id);
   int ntries = 0;

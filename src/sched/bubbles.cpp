@@ -131,7 +131,7 @@ void unblock(G* gp) noexcept {
   if ((place & G::kDurable) == 0) return;
   gp->place = static_cast<std::uint8_t>(place & ~G::kDurable);
   bubble& b = bubble_at(gp->bubble());
-  b.nstirred.fetch_add(1, std::memory_order_relaxed);
+  b.nstirred.fetch_add(1, std::memory_order_relaxed);  // as in begin_in_bubble()
   b.active.count_in();
 }
 
@@ -148,7 +148,7 @@ void park_in_bubble(M* mp, const rt::commit_step& step) noexcept {
 
 void end_in_bubble(M* mp, std::uint8_t number) noexcept {
   bubble& b = bubble_at(number);
-  b.nlive.fetch_sub(1, std::memory_order_relaxed);
+  b.nlive.fetch_sub(1, std::memory_order_relaxed);  // as in begin_in_bubble()
   count_out(mp, b);
 }
 

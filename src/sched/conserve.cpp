@@ -25,7 +25,7 @@ bool is_forgotten(const P* pp, std::int64_t now_ns) noexcept {
 
 bool is_any_forgotten(std::int64_t now_ns) noexcept {
   if (has_global()) return true;
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   for (std::uint32_t i = 0; i < n; ++i) {
     if (is_forgotten(p_at(i), now_ns)) return true;
   }
@@ -36,7 +36,7 @@ bool is_any_forgotten(std::int64_t now_ns) noexcept {
 // mark, in the order of its own stores: whoever has seen the one sees the other.
 bool is_settled_locked(const M* mp) noexcept {
   if (mp->nextp != nullptr || mp->must_borrow || mp->has_polled) return false;
-  if (mp->is_spinning.load(std::memory_order_acquire)) return false;
+  if (mp->is_spinning.load(std::memory_order_acquire)) return false;  // as said above
   switch (mp->waits) {
     case rt::m_wait::idle:
     case rt::m_wait::watch:
@@ -65,9 +65,9 @@ bool is_proved(std::int64_t now_ns) noexcept {
   return true;
 }
 
-// Read without L: as good as it gets.
+// Read without L, relaxed: as good as it gets.
 void describe_queues(os::text& t) noexcept {
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   t << sched.npidle.load(std::memory_order_relaxed) << " of " << n << " processors idle, "
     << sched.nspinning.load(std::memory_order_relaxed) << " counted as spinning, "
     << sched.nrunq.load(std::memory_order_relaxed) << " in the global queue";

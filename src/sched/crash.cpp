@@ -79,6 +79,7 @@ void on_fault(const os::fault_info& fault) {
   describe_origin(t, gp);
   t << "\na larger stack helps: weft::go({.stack_size = ...}, f) or options::stack_size\n";
   say(t.view());
+  // acquire: what was done before on_fatal()
   if (const fatal_hook h = hook.load(std::memory_order_acquire)) h("stack overflow");
   os::die_of_abort();
 }
@@ -135,12 +136,14 @@ bool try_begin_crash() noexcept {
   const std::uintptr_t me = gp != nullptr ? reinterpret_cast<std::uintptr_t>(gp)
                                           : static_cast<std::uintptr_t>(os::thread_id()) * 2 + 1;
   std::uintptr_t nobody = 0;
+  // acq_rel: one of several goes on; nothing is handed over
   if (!crasher.compare_exchange_strong(nobody, me, std::memory_order_acq_rel)) return nobody == me;
   // acquire: the text
   if (const char* const text = note.load(std::memory_order_acquire)) say(text);
   return true;
 }
 
+// release: the text
 void set_crash_note(const char* text) noexcept { note.store(text, std::memory_order_release); }
 
 void begin_crash() noexcept {
@@ -155,6 +158,7 @@ void begin_crash() noexcept {
 }
 
 void end_crash(std::string_view first_line) noexcept {
+  // acquire: what was done before on_fatal()
   if (const fatal_hook h = hook.load(std::memory_order_acquire)) h(first_line);
   os::exit_process(2);
 }
@@ -243,6 +247,7 @@ void install_crash_handlers() noexcept {
 namespace weft::inline v1 {
 
 fatal_hook on_fatal(fatal_hook h) noexcept {
+  // release: what its owner did before; acquire: the same of the one before it
   return sched::hook.exchange(h, std::memory_order_acq_rel);
 }
 

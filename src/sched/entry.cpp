@@ -184,6 +184,7 @@ void leave_slow() noexcept {
   do {
     mp = enter();
     const G* const gp = mp->curg();
+    // acquire: what was done before the stop was asked for; who must give its P up finds out under L
     if (!gp->is_preemptible() && !sched.is_stopping.load(std::memory_order_acquire)) {
       mp->detach
           .take_attention();  // it keeps its P (no_preempt); only a stop of the world is heard

@@ -44,7 +44,7 @@ bool may_spin(M* mp) noexcept {
 
 G* take_from_others(M* mp) noexcept {
   if (!may_spin(mp)) return nullptr;
-  if (!mp->is_spinning.load(std::memory_order_relaxed)) begin_spinning(mp);
+  if (!mp->is_spinning.load(std::memory_order_relaxed)) begin_spinning(mp);  // our own
   return steal_work(mp);
 }
 
@@ -116,6 +116,7 @@ G* found(M* mp, G* gp) noexcept {
 G* find_runnable(M* mp) noexcept {
   WEFT_CHECK(mp->proc() != nullptr, "looks for work without a P");
   for (;;) {
+    // acquire: as in leave_slow(); the stop itself is under L
     if (sched.is_stopping.load(std::memory_order_acquire)) {
       if (!stop_for_world(mp)) return nullptr;
       continue;

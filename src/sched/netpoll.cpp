@@ -59,14 +59,14 @@ void watch_forks() noexcept {
 }
 
 int open_once() noexcept {
-  if (is_open.load(std::memory_order_acquire)) return 0;
+  if (is_open.load(std::memory_order_acquire)) return 0;  // what open() did
   watch_forks();
   {
     const bracket inside;
     os::lock_guard guard(open_lock);
     if (is_open.load(std::memory_order_relaxed)) return 0;  // under the lock
     if (const int why = poller.open(); why != 0) return why;
-    is_open.store(true, std::memory_order_release);
+    is_open.store(true, std::memory_order_release);  // what open() did
   }
   return 0;
 }
@@ -202,14 +202,15 @@ void choose_poller(os::poller_choice wanted) noexcept {
       os::write_all(os::kStderr, t.view());
       return;
     }
-    is_open.store(true, std::memory_order_release);
+    is_open.store(true, std::memory_order_release);  // what open() did
   } else {
     // First: whoever is between open_once() and add() finds one that is open. If it cannot be had, open_once() says why.
     os::lock_guard guard(open_lock);
+    // release: what open() did
     is_open.store(poller.open() == 0, std::memory_order_release);
     poller.leave_uring();
   }
-  npoller.fetch_add(1, std::memory_order_release);
+  npoller.fetch_add(1, std::memory_order_release);  // which one was chosen
 }
 
 const char* poller_name() noexcept { return poller.is_uring() ? "uring" : "epoll"; }
@@ -223,7 +224,7 @@ rt::g_queue ask_in_passing() noexcept {
   if (sched.is_asking.exchange(true, std::memory_order_acquire))
     return {};  // what the last one was told
   rt::g_queue woken = ask(os::poller::kDoNotWait);
-  sched.is_asking.store(false, std::memory_order_release);
+  sched.is_asking.store(false, std::memory_order_release);  // what we were told
   return woken;
 }
 
@@ -295,7 +296,7 @@ namespace {
 // How often Ps have looked for a goroutine: to be compared.
 std::uint32_t count_looks() noexcept {
   std::uint32_t nlooks = 0;
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   for (std::uint32_t i = 0; i < n; ++i)
     nlooks += p_at(i)->schedtick.load(std::memory_order_relaxed);  // a hint
   return nlooks;

@@ -29,9 +29,11 @@ void on_signal(const os::interrupted& at) {
   M* const mp = current_m();
   if (mp == nullptr) return;  // not one of ours
   // A stranger's may have swallowed ours, so the flag decides. acquire: with the exchange of the sender
-  if (!mp->is_signalled.exchange(false, std::memory_order_acq_rel)) return;
-  if (at.was_call_cut_short)
+  const bool is_wanted = mp->is_signalled.exchange(false, std::memory_order_acq_rel);
+  // One of ours may find the flag down, when the one before it came late: it has cut a call short all the same.
+  if (at.was_call_cut_short && (is_wanted || at.is_ours))
     sched.ninterrupted.fetch_add(1, std::memory_order_relaxed);  // only counted
+  if (!is_wanted) return;
   if (mp->detach.is_inside()) {
     mp->detach.ask_attention();
     return;
@@ -140,6 +142,7 @@ bool look_after(M* v, std::int64_t now_ns) noexcept {
   // By its own clock: one that waits for a CPU uses none.
   const std::int64_t cpu_ns = v->seen.eye.cpu_ns();
   std::int64_t since_ns = v->computes_since_cpu.load(std::memory_order_relaxed);  // only a time
+  // relaxed: only a time
   if (since_ns == 0) v->computes_since_cpu.store(since_ns = cpu_ns, std::memory_order_relaxed);
   if (cpu_ns - since_ns < kComputeWithoutPNs) return true;
   gp->set_manner(G::kHabit, false);
@@ -177,7 +180,7 @@ const char* install_preemption(int wanted) noexcept {
   const int number = wanted != 0 ? wanted : os::default_preempt_signal();
   const os::signal_verdict verdict = os::install_preempt_handler(number, &on_signal);
   if (verdict != os::signal_verdict::accepted) return os::describe(verdict);
-  sched.preempt_signal.store(number, std::memory_order_relaxed);
+  sched.preempt_signal.store(number, std::memory_order_relaxed);  // nobody runs yet
   return nullptr;
 }
 
@@ -191,10 +194,11 @@ void stop_by_signal(M* v, std::int64_t now_ns) noexcept {
   if (v->is_signalled.exchange(true, std::memory_order_acq_rel))
     sched.nunanswered.fetch_add(1, std::memory_order_relaxed);  // only counted
   v->seen.signalled_ns = now_ns;
+  // relaxed, both: tid was written before it ever had a P, the number before any thread was made
   if (!os::send_preempt_signal(os::process_id(), v->tid.load(std::memory_order_relaxed),
                                sched.preempt_signal.load(std::memory_order_relaxed),
                                reinterpret_cast<std::uintptr_t>(&sched))) {
-    v->is_signalled.store(false, std::memory_order_relaxed);
+    v->is_signalled.store(false, std::memory_order_relaxed);  // only a flag: nothing was sent
     return;
   }
   sched.nsignals.fetch_add(1, std::memory_order_relaxed);  // only counted

@@ -35,7 +35,8 @@ bool has_passed_on(const M* mp, const P* pp) noexcept {
 
 void put_idle_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  pp->m.store(nullptr, std::memory_order_relaxed);  // both are read by others as a hint, or under L
+  // relaxed, both: read by others as a hint, or under L
+  pp->m.store(nullptr, std::memory_order_relaxed);
   pp->status.store(p_status::idle, std::memory_order_relaxed);
   sched.pidle.push_front(pp);
   sched.publish_idle(sched.pidle.size());  // an idler's half of [idle.no_lost_wake]
@@ -88,11 +89,13 @@ void wake_m(M* mp) noexcept {
 // nmidle is for stats(): relaxed.
 void push_idle_m_locked(M* mp) noexcept {
   sched.midle.push_front(mp);
+  // relaxed: written under L; else a hint
   sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
 }
 
 void remove_idle_m_locked(M* mp) noexcept {
   sched.midle.remove(mp);
+  // relaxed: written under L; else a hint
   sched.nmidle.store(static_cast<std::uint32_t>(sched.midle.size()), std::memory_order_relaxed);
   mp->waits = rt::m_wait::none;
 }
@@ -186,7 +189,7 @@ void begin_spinning(M* mp) noexcept {
 
 bool end_spinning(M* mp) noexcept {
   if (!mp->is_spinning.load(std::memory_order_relaxed)) return false;  // our own
-  mp->is_spinning.store(false, std::memory_order_relaxed);
+  mp->is_spinning.store(false, std::memory_order_relaxed);             // read by others as a hint
   // The idler's half of [idle.no_lost_wake]: what was queued before is seen by the look that follows.
   [[maybe_unused]] const auto before = sched.stop_spinning();
   WEFT_CHECK(before > 0, "more threads stopped spinning than began");

@@ -25,6 +25,7 @@ constexpr std::uint32_t kSparingly = 16;
 
 void publish_size_locked() noexcept {
   const std::size_t n = sched.runq.size() + sched.urgent.size() + sched.stopped.size();
+  // relaxed: written under L; else a hint
   sched.nurgent.store(static_cast<std::uint32_t>(sched.urgent.size()), std::memory_order_relaxed);
   sched.publish_global(n);  // a submitter's or an idler's half of [idle.no_lost_wake]
 }

@@ -1,11 +1,18 @@
-// queues_test.cpp: between a P's queue and the global one nothing is lost (B005, B007), without any thread running.
+// queues_test.cpp: between a P's queue and the global one nothing is lost (B005, B007), without any thread running; and what comes too late is
+// not queued at all.
 #include "sched/queues.hpp"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <vector>
+
+#include "sched/start.hpp"
+
+#include <weft/go.hpp>
+#include <weft/runtime.hpp>
 
 namespace weft::sched {
 namespace {
@@ -122,6 +129,39 @@ TEST_F(queues, draining_a_p_moves_everything_the_picked_one_first) {
   ASSERT_EQ(all.size(), 12u);
   EXPECT_EQ(all[0], &gs[11]);
   EXPECT_EQ(std::set<G*>(all.begin(), all.end()).size(), 12u);
+}
+
+// A plain thread that calls go(), or wakes somebody, may be held up before its last step while that runtime ends.
+TEST_F(queues, one_of_a_runtime_that_has_ended_is_not_queued) {
+  gs[0].epoch = sched.epoch.load() - 1;
+  submit(&gs[0]);
+  EXPECT_EQ(global_size(), 0u);
+  submit_woken(&gs[0]);
+  EXPECT_EQ(global_size() + sched.urgent.size(), 0u);
+  gs[1].epoch = sched.epoch.load();
+  submit(&gs[1]);
+  EXPECT_EQ(global_size(), 1u);
+}
+
+std::atomic<int> nlate_runs{0};
+
+// The same with two runtimes: it was made in the first, and comes to the queue in the second.
+TEST(late_submit, a_goroutine_of_the_last_runtime_does_not_run_in_the_next_one) {
+  for (const auto come : {&submit, &submit_woken}) {
+    G* gp = nullptr;
+    {
+      const weft::runtime first({.max_procs = 1});
+      gp = new_g(nullptr);
+      ASSERT_NE(gp, nullptr);
+      set_origin(gp, [](void*) { ++nlate_runs; }, nullptr, nullptr);
+      gp->become(g_status::runnable);
+    }
+    const weft::runtime second({.max_procs = 1});
+    come(gp);
+    // On one P whoever is queued later runs later.
+    for (int i = 0; i < 10; ++i) weft::spawn([] { weft::yield(); }).join();
+    EXPECT_EQ(nlate_runs, 0);
+  }
 }
 
 }  // namespace

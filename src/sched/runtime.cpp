@@ -4,7 +4,8 @@
 //   1  phase `ending`: go() and spawn() throw from now on
 //   2  sysmon and the spawner end: no new thread, no resize
 //   3  the world is stopped and stays so: no goroutine has a P
-//   4  the epoch moves on: whatever still refers to these goroutines (wait lists, late wake-ups) leaves them alone
+//   4  the epoch moves on: whatever still refers to these goroutines (wait lists, late wake-ups) leaves them alone; plain threads that
+//      wait for what only they could do are told (survivors.hpp)
 //   5  every thread is doomed. Those that sleep in weft are woken, end, and are waited for. Those that run user code are
 //      orphans: at their next call into weft they end. Nobody waits for them.
 // Abandoned goroutines stay in memory, with their stacks.
@@ -36,6 +37,7 @@
 #include "sched/schedule.hpp"
 #include "sched/start.hpp"
 #include "sched/stats.hpp"
+#include "sched/survivors.hpp"
 #include "sched/sysmon.hpp"
 #include "sched/world.hpp"
 
@@ -51,19 +53,20 @@ void claim_phase() {
   die_if_forked();
   if (current_m() != nullptr) throw std::logic_error("weft::run: called inside a goroutine");
   phase stopped = phase::stopped;
+  // acq_rel: what the last runtime left
   if (!sched.now.compare_exchange_strong(stopped, phase::starting, std::memory_order_acq_rel)) {
     throw std::logic_error("weft::run: a runtime is active already");
   }
 }
 
 void fail_start(const char* why) {
-  sched.now.store(phase::stopped, std::memory_order_release);
+  sched.now.store(phase::stopped, std::memory_order_release);  // to who starts the next one
   throw std::runtime_error(why);
 }
 
 void check(const options& opts) {
   const auto reject = [](const char* why) {
-    sched.now.store(phase::stopped, std::memory_order_release);
+    sched.now.store(phase::stopped, std::memory_order_release);  // to who starts the next one
     throw std::invalid_argument(why);
   };
   if (opts.max_procs > kMaxProcs) reject("weft: options::max_procs is larger than 4096");
@@ -127,7 +130,7 @@ void start_preemption(const options& opts) {
   t << "weft: cannot stop goroutines with signal "
     << (wanted != 0 ? wanted : os::default_preempt_signal()) << ": " << why;
   if (opts.preempt_signal != 0) {
-    sched.now.store(phase::stopped, std::memory_order_release);
+    sched.now.store(phase::stopped, std::memory_order_release);  // to who starts the next one
     throw std::invalid_argument(std::string(t.view()));
   }
   t << "; goroutines that compute for long without a call into weft keep their processor\n";
@@ -172,7 +175,7 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
                                        : os::thread_result{{}, spawner.error};
   sched.spawner_thread = spawner.made;
   sched.sysmon_thread = sysmon.made;
-  sched.now.store(phase::running, std::memory_order_release);
+  sched.now.store(phase::running, std::memory_order_release);  // to require_running()
   if (sysmon.error != 0) {
     stop_runtime();
     throw std::system_error(sysmon.error, std::generic_category(),
@@ -183,7 +186,7 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
 // --- ending ---
 
 void end_helpers() noexcept {
-  sched.is_quitting.store(true, std::memory_order_release);
+  sched.is_quitting.store(true, std::memory_order_release);  // only a flag
   sched.sysmon_note.wake();
   sched.spawner_note.wake();
   os::join_thread(sched.sysmon_thread);
@@ -221,7 +224,7 @@ M* doom_all() noexcept {
   sched.nmidle.store(0, std::memory_order_relaxed);
   sched.nm_starting = 0;
   sched.watcher = nullptr;
-  sched.watch_until.store(rt::kNever, std::memory_order_relaxed);
+  sched.watch_until.store(rt::kNever, std::memory_order_relaxed);  // as said above
   return to_join;
 }
 
@@ -265,7 +268,7 @@ void forget_work() noexcept {
 void abandon_goroutines() noexcept {
   locked l;
   sched.nabandoned.fetch_add(live_goroutines(), std::memory_order_relaxed);  // only counted
-  sched.epoch.fetch_add(1, std::memory_order_seq_cst);
+  sched.epoch.fetch_add(1, std::memory_order_seq_cst);                       // [epoch.end]
 }
 
 void stop_runtime() noexcept {
@@ -275,10 +278,11 @@ void stop_runtime() noexcept {
   sched.world_lock.lock();
   stop_world();          // 3
   abandon_goroutines();  // 4
+  wake_survivors();
   join_all(doom_all());  // 5
   forget_work();
   sched.world_lock.unlock();
-  sched.now.store(phase::stopped, std::memory_order_release);
+  sched.now.store(phase::stopped, std::memory_order_release);  // to who starts the next one
 }
 
 // --- the main goroutine ---

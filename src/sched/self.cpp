@@ -35,6 +35,7 @@ no_preempt::no_preempt() noexcept {
   const sched::bracket inside;
   if (inside.m() == nullptr) return;
   rt::G* const gp = inside.m()->curg();
+  // relaxed, both: only we change that part of it; see is_preemptible()
   if (gp->manners.load(std::memory_order_relaxed) / rt::G::kNoPreempt == kDeepestNoPreempt)
     sched::misuse("no_preempt guards nested more than 63 deep");
   gp->manners.fetch_add(rt::G::kNoPreempt, std::memory_order_relaxed);  // see is_preemptible()
@@ -43,7 +44,8 @@ no_preempt::no_preempt() noexcept {
 no_preempt::~no_preempt() {
   const sched::bracket inside;
   if (inside.m() != nullptr)
-    inside.m()->curg()->manners.fetch_sub(rt::G::kNoPreempt, std::memory_order_relaxed);
+    inside.m()->curg()->manners.fetch_sub(rt::G::kNoPreempt,
+                                          std::memory_order_relaxed);  // as above
 }
 
 namespace this_goroutine {

@@ -17,6 +17,7 @@ namespace weft::sched {
 void require_running(const char* what) {
   if (current_m() != nullptr) return;
   die_if_forked();
+  // acquire: what start_runtime() did
   if (sched.now.load(std::memory_order_acquire) != phase::running) throw not_running(what);
 }
 

@@ -194,7 +194,7 @@ void m_main(void* m) noexcept {
 }
 
 void spawner_main(void*) noexcept {
-  while (!sched.is_quitting.load(std::memory_order_acquire)) {
+  while (!sched.is_quitting.load(std::memory_order_acquire)) {  // only a flag
     M* const mp = claim_m();
     if (mp == nullptr) {
       sched.spawner_note.sleep();

@@ -94,7 +94,8 @@ G* new_g(P* pp) noexcept {
 }
 
 void free_g(P* pp, G* gp) noexcept {
-  gp->goid.store(0, std::memory_order_relaxed);  // both for those who look
+  // relaxed, all: for those who look
+  gp->goid.store(0, std::memory_order_relaxed);
   gp->m.store(nullptr, std::memory_order_relaxed);
   gp->place = G::kOrdinary;
   gp->bound_m = nullptr;
@@ -104,7 +105,7 @@ void free_g(P* pp, G* gp) noexcept {
   gp->nlocks = 0;
   gp->stack_bits = 0;
   gp->is_exiting = false;
-  gp->manners.store(0, std::memory_order_relaxed);
+  gp->manners.store(0, std::memory_order_relaxed);  // as above
   gp->resume.nblocking = 0;
   if (pp == nullptr) {
     gp->link = nullptr;
@@ -126,6 +127,7 @@ namespace {
 
 [[gnu::noinline]] void launch_slow(M* mp, G* gp) noexcept {
   if (gp->bubble() != G::kOrdinary) begin_in_bubble(gp);
+  // relaxed: fixed before any M was made
   if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed))
     return launch_here(mp, gp);
   if (!count_start(gp)) return;
@@ -151,8 +153,9 @@ void launch(M* mp, G* gp) noexcept {
 
 void launch_by_timer(G* gp) noexcept {
   M* const mp = current_m();
+  // relaxed: our own
   const bool has_p = mp->proc() != nullptr && !mp->is_borrowing.load(std::memory_order_relaxed);
-  launch(has_p ? mp : nullptr, gp);  // our own
+  launch(has_p ? mp : nullptr, gp);
 }
 
 bool bind_cached_stack(P* pp, G* gp) noexcept {

@@ -16,6 +16,7 @@ namespace weft::sched {
 
 namespace {
 
+// Relaxed, like all in this file: counts that guard nothing, each true of its own moment.
 std::uint64_t sum(std::atomic<std::uint64_t> rt::p_counters::* which) noexcept {
   std::uint64_t total = 0;
   for (std::uint32_t i = 0; i < kMaxProcs; ++i) {
@@ -26,12 +27,14 @@ std::uint64_t sum(std::atomic<std::uint64_t> rt::p_counters::* which) noexcept {
   return total;
 }
 
+// Relaxed: as above.
 std::uint64_t started() noexcept {
   return sum(&rt::p_counters::nstarted) + sched.nstarted.load(std::memory_order_relaxed);
 }
 
 }  // namespace
 
+// Relaxed: as above.
 std::size_t live_goroutines() noexcept {
   const std::uint64_t nended =
       sum(&rt::p_counters::nended) + sched.nabandoned.load(std::memory_order_relaxed);
@@ -43,6 +46,7 @@ std::size_t live_goroutines() noexcept {
 
 namespace weft::inline v1 {
 
+// Relaxed: as above.
 std::size_t num_goroutines() noexcept {
   using namespace weft::sched;
   return sched::sched.now.load(std::memory_order_relaxed) == phase::running ? live_goroutines() : 0;
@@ -50,6 +54,7 @@ std::size_t num_goroutines() noexcept {
 
 unsigned num_cpu() noexcept { return os::online_cpus(); }
 
+// Relaxed: as above.
 unsigned max_procs() noexcept { return weft::sched::sched.nprocs.load(std::memory_order_relaxed); }
 
 runtime_stats stats() noexcept {
@@ -59,6 +64,7 @@ runtime_stats stats() noexcept {
     const bracket inside;  // it takes a lock, and nobody may be stopped with that
     return stack::stats();
   }();
+  // relaxed, all: as above
   runtime_stats s;
   s.max_procs = state.nprocs.load(std::memory_order_relaxed);
   s.idle_procs = state.npidle.load(std::memory_order_relaxed);

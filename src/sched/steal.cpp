@@ -30,7 +30,7 @@ G* steal_from(P* mine, P* victim, bool is_last_round) noexcept {
 
 G* steal_work(M* mp) noexcept {
   P* const mine = mp->proc();
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   if (n == 1) return nullptr;
   for (int round = 0; round < kRounds; ++round) {
     steal_order order(n, static_cast<std::uint32_t>(mp->random.next()));

@@ -73,12 +73,14 @@ bool retake(P* pp) noexcept {
 // It has been in one blocking() call since our last look, and somebody would have use for the P: at once if its own queue has
 // work, or if no P is idle or looking; after a slice in any case, so that the thread can be counted as blocked.
 bool should_retake(P* pp, std::int64_t now_ns) noexcept {
+  // relaxed, all: hints; detach() asks again
   const std::uint32_t tick = pp->syscalltick.load(std::memory_order_relaxed);
   if (tick != pp->seen.syscalltick) {
     pp->seen.syscalltick = tick;
     pp->seen.syscall_since_ns = now_ns;
     return false;
   }
+  // relaxed: hints, as above
   const bool others_idle = sched.npidle.load(std::memory_order_relaxed) +
                                sched.nspinning.load(std::memory_order_relaxed) >
                            0;
@@ -133,14 +135,14 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
 // A wake-up that was left out, since the P would soon take the goroutine itself, and it did not. True: one was left out since the
 // last look, so the next should come soon.
 bool watch_deferral(P* pp, std::int64_t now_ns) noexcept {
-  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);
+  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);  // a hint
   if (now != pp->seen.deferral) {
     pp->seen.deferral = now;
     pp->seen.deferral_since_ns = now_ns;
     return true;
   }
   if (is_deferred(now) && pp->queue.has_next()) {
-    pp->was_defer_wrong.store(true, std::memory_order_relaxed);
+    pp->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
     wake_one();
   }
   return false;
@@ -148,7 +150,7 @@ bool watch_deferral(P* pp, std::int64_t now_ns) noexcept {
 
 findings look(std::int64_t now_ns) noexcept {
   findings found;
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
     const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
@@ -189,10 +191,12 @@ void follow_cpu_limit() noexcept {
     if (sched.is_max_procs_fixed) return;
   }
   const unsigned n = std::min(os::default_procs(), kMaxProcs);
+  // relaxed: a hint; resize() asks again
   if (n != sched.nprocs.load(std::memory_order_relaxed)) resize(n, false);
 }
 
 bool is_all_idle() noexcept {
+  // nprocs, relaxed: who changes it rouses us
   return sched.npidle.load(std::memory_order_seq_cst) ==
          sched.nprocs.load(std::memory_order_relaxed);
 }
@@ -200,10 +204,10 @@ bool is_all_idle() noexcept {
 class watch {
  public:
   void run() noexcept {
-    while (!sched.is_quitting.load(std::memory_order_acquire)) {
+    while (!sched.is_quitting.load(std::memory_order_acquire)) {  // only a flag
       was_roused_ = sleep();
       const std::int64_t now_ns = os::now_ns();
-      sched.coarse_ns.store(now_ns, std::memory_order_relaxed);
+      sched.coarse_ns.store(now_ns, std::memory_order_relaxed);  // a hint for all
       if (was_roused_) nidle_ = 0;
       found_ = look(now_ns);
       is_urgent_waiting_ = press_urgent(is_urgent_waiting_);
@@ -252,7 +256,8 @@ class watch {
     // Whoever has something for us that cannot wait so long wakes us.
     sched.sysmon_sleep_ns.store(delay_ns_, std::memory_order_seq_cst);
     const bool was_roused = sched.sysmon_note.sleep(os::now_ns() + delay_ns_);
-    sched.sysmon_sleep_ns.store(0, std::memory_order_relaxed);
+    sched.sysmon_sleep_ns.store(0,
+                                std::memory_order_relaxed);  // a late look only wakes us once more
     return was_roused;
   }
 
@@ -274,7 +279,8 @@ class watch {
     sched.sysmon_sleep_ns.store(INT64_MAX, std::memory_order_seq_cst);
     // Somebody may have begun to run before he could see that we sleep.
     const bool was_roused = is_all_idle() ? sched.sysmon_note.sleep(deadline_ns) : true;
-    sched.sysmon_sleep_ns.store(0, std::memory_order_relaxed);
+    sched.sysmon_sleep_ns.store(0,
+                                std::memory_order_relaxed);  // a late look only wakes us once more
     if (was_roused) recheck_ns_ = kLongestNs;
     return was_roused;
   }

@@ -69,7 +69,7 @@ std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns, std::uint8_t 
 
 std::int64_t earliest_timer() noexcept {
   std::int64_t earliest = kNever;
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   for (std::uint32_t i = 0; i < n; ++i) earliest = std::min(earliest, p_at(i)->timers.next_when());
   return earliest;
 }
@@ -87,7 +87,7 @@ void fire_own_timers(P* pp) noexcept {
 void fire_all_timers() noexcept {
   const std::int64_t now_ns = read_clock();
   dawdle(window::to_fire);
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   for (std::uint32_t i = 0; i < n; ++i) fire_due(p_at(i)->timers, now_ns);
 }
 
@@ -116,6 +116,7 @@ void ready_by_timer(G* gp) noexcept {
 }
 
 bool is_watch_urgent() noexcept {
+  // relaxed: a hint
   return earliest_timer() <= sched.coarse_ns.load(std::memory_order_relaxed) + 2 * kSoonNs;
 }
 

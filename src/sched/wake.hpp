@@ -27,12 +27,13 @@ inline constexpr std::int64_t kDeferralPatienceNs =
 
 inline bool is_deferred(std::uint32_t deferral) noexcept { return (deferral & 1) != 0; }
 
+// Relaxed, both: the holder writes it.
 inline void settle_deferral(P* pp) noexcept {
-  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);  // the holder writes it
+  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);
   if (is_deferred(now)) pp->deferral.store(now + 1, std::memory_order_relaxed);
 }
 
-// Whether this time nobody is to be woken.
+// Whether this time nobody is to be woken. Relaxed: hints, as said above.
 [[gnu::always_inline]] inline bool defer_wake(P* pp) noexcept {
   if (pp->defer_trust < kTrustToDefer || pp->queue.ring_size() != 0 || pp->picked != nullptr)
     return false;

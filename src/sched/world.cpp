@@ -94,7 +94,8 @@ bool is_doomed(const M* mp) noexcept {
 
 void count_stopped_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  pp->m.store(nullptr, std::memory_order_relaxed);  // both are read by others as a hint, or under L
+  // relaxed, both: read by others as a hint, or under L
+  pp->m.store(nullptr, std::memory_order_relaxed);
   pp->status.store(p_status::stopped, std::memory_order_relaxed);
   if (++sched.nstopped == procs()) sched.world_note.wake();
 }
@@ -165,7 +166,7 @@ bool make_procs(unsigned n) noexcept {
     if (memory == nullptr) return false;
     P* const pp = ::new (memory) P;
     pp->id = i;
-    sched.allp[i].store(pp, std::memory_order_release);
+    sched.allp[i].store(pp, std::memory_order_release);  // it is complete
   }
   return true;
 }

@@ -31,22 +31,24 @@ bool does_madvise_guard() noexcept {
   return works;
 }
 
+// Relaxed: as said above.
 guard_result install_protected(std::byte* slot) noexcept {
   // Counted first, so that threads that carve at the same time cannot pass the limit together.
   if (nprotected.fetch_add(1, std::memory_order_relaxed) >=
       max_protected.load(std::memory_order_relaxed)) {
-    nprotected.fetch_sub(1, std::memory_order_relaxed);
+    nprotected.fetch_sub(1, std::memory_order_relaxed);  // only counted
     return {ENOMEM, reason::map_count};
   }
   const int error = os::protect_none(slot, kGuardBytes);
   if (error == 0) return {0, reason::none};
-  nprotected.fetch_sub(1, std::memory_order_relaxed);
+  nprotected.fetch_sub(1, std::memory_order_relaxed);  // only counted
   // The rest of the program used more VMAs than we left it: the same limit, met from the other side.
   return {error, reason::map_count};
 }
 
 }  // namespace
 
+// Relaxed: as said above.
 void choose_guard_mode(os::guard_choice wish) noexcept {
   mode.store(wish != os::guard_choice::mprotect && does_madvise_guard() ? guard_mode::madvise
                                                                         : guard_mode::mprotect,
@@ -54,18 +56,21 @@ void choose_guard_mode(os::guard_choice wish) noexcept {
   max_protected.store(guards_within(os::max_map_count()), std::memory_order_relaxed);
 }
 
+// Relaxed: as said above.
 guard_result install_guard(std::byte* slot) noexcept {
   if (mode.load(std::memory_order_relaxed) == guard_mode::mprotect) return install_protected(slot);
   const int error = os::install_guard(slot, kGuardBytes);
   return {error, error == 0 ? reason::none : reason::no_memory};
 }
 
+// Relaxed: as said above.
 void set_guard_mode_for_test(guard_mode wanted, std::size_t max_guards) noexcept {
   mode.store(wanted, std::memory_order_relaxed);
   max_protected.store(nprotected.load(std::memory_order_relaxed) + max_guards,
                       std::memory_order_relaxed);
 }
 
+// Relaxed: as said above.
 guard_mode current_guard_mode() noexcept { return mode.load(std::memory_order_relaxed); }
 
 const char* guard_kind() noexcept {

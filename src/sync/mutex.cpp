@@ -38,7 +38,8 @@ bool withdraw(sched::waiter*, void* arg) {
 // The holder may be running, and soon be done: only if another P runs at all, or this is no goroutine.
 bool is_holder_likely_running() noexcept {
   if (sched::current_m() == nullptr) return true;
-  const std::uint32_t nprocs = sched::sched.nprocs.load(std::memory_order_relaxed);  // hints, both
+  // relaxed, both: hints
+  const std::uint32_t nprocs = sched::sched.nprocs.load(std::memory_order_relaxed);
   return nprocs > 1 && sched::sched.npidle.load(std::memory_order_relaxed) + 1 < nprocs;
 }
 

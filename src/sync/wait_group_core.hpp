@@ -58,8 +58,9 @@ class wait_group_core {
     do {
       if (seen == 0)
         return false;  // zero with somebody waiting: the last done() is about to take the list, with us
-    } while (!state.compare_exchange_weak(seen, seen | kWaiting, std::memory_order_acq_rel,
-                                          std::memory_order_acquire));
+    } while (!state.compare_exchange_weak(
+        seen, seen | kWaiting, std::memory_order_acq_rel,
+        std::memory_order_acquire));  // release: to release_all(); failed: [wait_group.done]
     mine->next = static_cast<record*>(waiters);
     waiters = mine;
     return true;

@@ -179,6 +179,7 @@ std::uint64_t any_seed() noexcept {
 }
 
 bool is_runtime_active() noexcept {
+  // acquire: as require_running()
   return sched::sched.now.load(std::memory_order_acquire) == sched::phase::running;
 }
 

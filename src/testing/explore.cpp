@@ -111,6 +111,7 @@ explore_failure::~explore_failure() = default;
   std::uint64_t first = options.first_seed;
   std::uint64_t n = options.seeds;
   if (testing_impl::read_seed(first)) n = 1;
+  // acquire: a hint, for the message; run() decides
   if (weft::sched::sched.now.load(std::memory_order_acquire) != weft::sched::phase::stopped)
     throw std::logic_error("weft::testing::explore: a runtime is active");
   for (std::uint64_t seed = first; n > 0; ++seed, --n) {

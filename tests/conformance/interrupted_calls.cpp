@@ -216,9 +216,13 @@ TEST_FOR_PROCS(interrupted_calls, those_who_compute_and_sleep_are_cut_short_once
   const auto ncounted = static_cast<long>(weft::stats().interrupted_calls - before);
   if (is_long()) std::printf("[  CALLS   ] stats().interrupted_calls says %ld\n", ncounted);
   EXPECT_LE(all.ncut, (is_long() ? 0 : 2) + all.ncalls / 1000) << "of " << all.ncalls;
-  // Nobody else sends signals here, so whatever was cut short is weft's doing. One that is met at its very entrance, right after another from
-  // the same place, is the only one that is not counted (os/preempt_signal.cpp). The other way round, the C library may try again by itself.
+  // Nobody else sends signals here, so whatever was cut short is weft's doing. Elsewhere than on x86-64, one that is met at its very entrance,
+  // right after another from the same place, is not counted (os/preempt_signal.cpp). The other way round, the C library may try again by itself.
+#if defined(__x86_64__)
+  EXPECT_GE(ncounted, all.ncut);
+#else
   EXPECT_GE(ncounted, all.ncut - all.nagain);
+#endif
   EXPECT_LE(ncounted, all.ncut + 1 + all.ncalls / 1000);
 }
 

@@ -68,6 +68,14 @@ const auto kRows =
         // --- names ---
         .both("lookup", "lookup_host", {EAI_NONAME, EAI_AGAIN, EAI_FAIL}, fails("lookup localhost"))
         .both("lookup", "lookup_host", {EAI_MEMORY}, fails("lookup localhost"))
+        .both("lookup_from_a_thread", "lookup_thread", {EAGAIN, ENOMEM},
+              fails("system lookup localhost: "))
+        .both("lookup_from_a_thread_by_code", "lookup_thread", {EAGAIN, ENOMEM},
+              fails("system by its code: "))
+        .both("dial_from_a_thread", "lookup_thread", {EAGAIN},
+              fails("system dial tcp4: lookup localhost: "))
+        .both("lookup_from_a_thread", "lookup_thread", {EINVAL},
+              succeeds())  // too small a stack for its TLS
         .both("lookup_of_a_port", "lookup_service", {ERANGE, EIO}, fails("weft-no-such-service"))
         .both("ipv6", "ipv6_socket", {EMFILE, ENOBUFS}, succeeds())
         .both("ipv6", "ipv6_bind", {EADDRINUSE, ENOMEM}, succeeds());

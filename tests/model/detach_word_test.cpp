@@ -90,6 +90,33 @@ TEST(detach_model, who_gets_it_back_sees_what_was_done_with_it) {
                   }});
 }
 
+// The timeline at leave(): a request may come too late for the look of an M that is on its way out, and that does happen; then it stands.
+struct asked_world : world {
+  bool was_asked = false;
+  bool was_heard = false;
+};
+int nmissed = 0;
+
+TEST(detach_model, what_is_asked_too_late_for_one_way_out_is_heard_on_the_next) {
+  nmissed = 0;
+  explore<asked_world>({[](asked_world& w) {
+                          w.word.enter(false) || w.word.settle();
+                          if (w.word.leave()) w.was_heard = w.word.take_attention();
+                        },
+                        [](asked_world& w) {
+                          if (!w.word.request(kFirst)) return;
+                          heavy_barrier();
+                          w.was_asked = !w.word.request_settle(kFirst, [] { return true; });
+                        }},
+                       [](asked_world& w) {
+                         if (!w.was_asked || w.was_heard) return;
+                         ++nmissed;
+                         MODEL_CHECK(w.word.leave(), "the next way out says so");
+                         MODEL_CHECK(w.word.take_attention(), "and that it was asked for");
+                       });
+  EXPECT_GT(nmissed, 0);
+}
+
 // --- blocking(): an M in a system call, sysmon that retakes its P, and another M that needs one ---
 
 struct blocking_world {

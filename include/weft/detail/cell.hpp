@@ -5,7 +5,9 @@
 //
 // A cell is full when it is sent; or it is *late*: sent empty, and filled when it is known that it was accepted. So a value that is moved
 // from only if it is sent can be left alone until then, and a constructor that throws then leaves the cell *void*: the receiver drops it
-// and goes on to the next. Whoever takes a late cell waits until it is filled, which is what its sender does next.
+// and goes on to the next. Whoever takes a late cell waits until it is filled, which is what its sender does next. A sender whose runtime
+// ends before that never does; then the cell counts as void too, but it is *forsaken*: not freed, since a thread of that runtime may still
+// be in T's constructor.
 //
 // Edges
 //   [cell.fill]  filled: set()  ->  is_full.wait()
@@ -15,13 +17,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <weft/event.hpp>
+#include <weft/detail/late_mark.hpp>
 
 namespace weft::inline v1::detail {
 
 struct cell_base {
   void* link = nullptr;  // the channel's (give_back)
-  event is_full;         // only of a late one
+  late_mark is_full;     // only of a late one
   const bool is_late;
   bool is_void = false;
 
@@ -36,10 +38,14 @@ struct cell : cell_base {
     T value;
   };
 
+  // offer() follows, each time before it is sent.
   explicit cell(late_t) : cell_base(true) {}
   template <class V>
   cell(std::in_place_t, V&& v) : cell_base(false), value(std::forward<V>(v)) {}
   ~cell() {}  // whoever knows what is in it calls drop()
+
+  // By the sender of a late one.
+  void offer() noexcept { is_full.promise(); }
 
   // By the sender, after it was accepted. Throws what T's constructor throws.
   template <class V>
@@ -53,14 +59,17 @@ struct cell : cell_base {
     is_void = false;
   }
 
-  // By whoever has it. False: there is nothing in it, and never will be.
-  WEFT_MAY_SWITCH bool wait_full() noexcept {
-    if (is_late) is_full.wait();
-    return !is_void;
+  // By whoever has it. False: there is nothing in it, and never will be; it is not to be touched again.
+  WEFT_MAY_SWITCH static bool wait_full(cell* c) noexcept {
+    if (c->is_late && !c->is_full.wait()) return false;  // forsaken
+    if (!c->is_void) return true;
+    delete c;
+    return false;
   }
 
   static void drop(cell* c) noexcept {
-    if (c->wait_full()) std::destroy_at(std::addressof(c->value));
+    if (!wait_full(c)) return;
+    std::destroy_at(std::addressof(c->value));
     delete c;
   }
 };

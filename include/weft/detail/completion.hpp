@@ -24,11 +24,12 @@ class WEFT_API completion {
   bool detach() noexcept;
 
   WEFT_MAY_SWITCH void wait() noexcept {
-    if (state_.load(std::memory_order_acquire) != kSet) wait_slow();
+    if (state_.load(std::memory_order_acquire) != kSet) wait_slow();  // [event.set]
   }
 
   // False: the time came first.
   WEFT_MAY_SWITCH bool wait_until(std::int64_t deadline_ns) noexcept {
+    // [event.set]
     return state_.load(std::memory_order_acquire) == kSet || wait_until_slow(deadline_ns);
   }
 

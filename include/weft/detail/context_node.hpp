@@ -115,6 +115,7 @@ class WEFT_API context_call : public context_observer {
  public:
   virtual void run() = 0;
 
+  // Relaxed: whoever retains it has it.
   void retain() noexcept { nusers_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
     // acq_rel: the last one sees all that was done with it

@@ -32,11 +32,7 @@ class received {
   void* room() noexcept { return &cell_; }
 
   // False: it was void, and the next one has to be received.
-  WEFT_MAY_SWITCH bool is_there() noexcept {
-    if (cell_->wait_full()) return true;
-    delete cell_;
-    return false;
-  }
+  WEFT_MAY_SWITCH bool is_there() noexcept { return cell<T>::wait_full(cell_); }
 
   // Throws what T's constructor throws; then it is in the channel again.
   std::optional<T> take(channel* c) {
@@ -89,6 +85,7 @@ template <class T, class V, class Pass>
 WEFT_MAY_SWITCH bool send_late(V&& v, Pass&& pass) {
   auto mine = std::make_unique<cell<T>>(late_t{});
   cell<T>* const element = mine.get();
+  element->offer();
   if (!sent_or_throw(pass(&element))) return false;
   mine.release();  // the receiver's
   element->fill(std::forward<V>(v));

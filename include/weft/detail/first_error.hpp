@@ -18,6 +18,7 @@ class first_error {
 
   // True: it was the first.
   bool set(std::exception_ptr e) noexcept {
+    // relaxed: who was first; error_ is read when all have ended
     if (is_set_.exchange(true, std::memory_order_relaxed)) return false;
     error_ = std::move(e);
     return true;

@@ -228,6 +228,32 @@ SCENARIO(lookup) {
   in_runtime([] { attempt([] { REQUIRE(!net::lookup_host("localhost").empty()); }); });
 }
 
+// A plain thread that may have to stop waiting sends another.
+SCENARIO(lookup_from_a_thread) {
+  const auto [ctx, cancel] = weft::with_cancel(weft::background());
+  attempt([&] { REQUIRE(!net::lookup_host(ctx, "localhost").empty()); });
+  REQUIRE(!net::lookup_host(ctx, "localhost").empty());
+}
+
+SCENARIO(lookup_from_a_thread_by_code) {
+  const auto [ctx, cancel] = weft::with_cancel(weft::background());
+  attempt([&] {
+    std::error_code ec;
+    const auto found = net::lookup_host(ctx, "localhost", ec);
+    REQUIRE(found.empty() == static_cast<bool>(ec));
+    if (ec) throw std::system_error(ec, "by its code");
+  });
+  REQUIRE(!net::lookup_host(ctx, "localhost").empty());
+}
+
+SCENARIO(dial_from_a_thread) {
+  const auto [ctx, cancel] = weft::with_cancel(weft::background());
+  const auto l = net::listen("tcp", "127.0.0.1:0");
+  const std::string where = "localhost:" + std::to_string(l.addr().port());
+  attempt([&] { (void)net::dial("tcp4", where, ctx); });
+  REQUIRE(net::dial("tcp4", where, ctx).is_open());
+}
+
 SCENARIO(lookup_of_a_port) {
   in_runtime([] { attempt([] { (void)net::listen("tcp", "127.0.0.1:weft-no-such-service"); }); });
 }

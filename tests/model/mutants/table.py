@@ -241,9 +241,8 @@ IDLE = (
     Mutant(
         "idle_woken_before_queued",
         "rt/idle_protocol.hpp",
-        """    return npidle.load(std::memory_order_seq_cst) == 0 ||
-           nspinning.load(std::memory_order_seq_cst) != 0;""",
-        "return true;",
+        "    return nspinning.load(std::memory_order_seq_cst) != 0;",
+        "    return true;",
         "idle",
         "nobody is ever woken",
         memory="sc",
