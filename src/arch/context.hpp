@@ -23,6 +23,7 @@
 #error "weft runs on x86-64 and aarch64"
 #endif
 
+#include <cstdint>
 #include <type_traits>
 
 namespace weft::arch {
@@ -38,9 +39,10 @@ inline fp_control current_fp_control() noexcept {
 
 // Asks for what a switch to *c, and the first calls after it, touch of its stack. Only a hint: it may have gone on, or ended, meanwhile.
 [[gnu::always_inline]] inline void prefetch_stack(const context* c) noexcept {
-  constexpr int kLine = 64;
-  const char* const sp = peek_stack_pointer(c);
-  for (int line = -1; line <= 2; ++line) __builtin_prefetch(sp + line * kLine, 1);
+  constexpr std::uintptr_t kLine = 64;
+  const std::uintptr_t sp = peek_stack_pointer(c);  // a number: there may be no stack at all
+  for (const std::uintptr_t at : {sp - kLine, sp, sp + kLine, sp + 2 * kLine})
+    __builtin_prefetch(reinterpret_cast<const void*>(at), 1);
 }
 
 using entry_function = void (*)(void* arg);

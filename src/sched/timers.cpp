@@ -28,8 +28,9 @@ void fire_due(rt::timer_heap& heap, std::int64_t now_ns) noexcept {
     n = heap.pop_due(now_ns, batch);
     // Mostly a G, and one that nobody has touched for a while.
     for (std::size_t i = 0; i < n; ++i) {
-      __builtin_prefetch(batch[i].arg, 1);
-      __builtin_prefetch(static_cast<const char*>(batch[i].arg) + 64, 1);
+      const auto at = reinterpret_cast<std::uintptr_t>(batch[i].arg);  // anything, or nothing
+      __builtin_prefetch(reinterpret_cast<const void*>(at), 1);
+      __builtin_prefetch(reinterpret_cast<const void*>(at + base::kCacheLine), 1);
     }
     for (std::size_t i = 0; i < n; ++i) batch[i].run();
   } while (n == kBatch);

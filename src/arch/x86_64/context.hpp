@@ -42,8 +42,8 @@ extern "C" void weft_context_entry() noexcept;
 }
 
 // See context.hpp. In assembly, so that no compiler and no sanitizer takes it for a look that must not be late.
-[[gnu::always_inline]] inline const char* peek_stack_pointer(const context* c) noexcept {
-  const char* sp;
+[[gnu::always_inline]] inline std::uintptr_t peek_stack_pointer(const context* c) noexcept {
+  std::uintptr_t sp;
   asm volatile("movq %1, %0" : "=r"(sp) : "m"(c->sp));
   return sp;
 }
