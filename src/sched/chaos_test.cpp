@@ -125,7 +125,7 @@ TEST(chaos, with_yields_a_way_out_of_the_runtime_is_a_turn) {
 
 TEST(chaos, nobody_is_asked_while_it_is_off) {
   last_first by(true);
-  run_planned({.by = &by}, 2, [] {
+  run_planned({.by = &by}, 1, [] {
     order_of_ten();
     count_turns();
   });
