@@ -160,9 +160,10 @@ enum class site : std::uint8_t {
 #undef WEFT_SITE
 };
 
-#define WEFT_SITE(name, function) +1
-inline constexpr std::size_t kSites = 0 WEFT_CALL_SITES(WEFT_SITE);
+#define WEFT_SITE(name, function) site::name,
+inline constexpr site kAllSites[] = {WEFT_CALL_SITES(WEFT_SITE)};
 #undef WEFT_SITE
+inline constexpr std::size_t kSites = sizeof kAllSites / sizeof kAllSites[0];
 static_assert(kSites <= 256);
 
 }  // namespace weft::os
