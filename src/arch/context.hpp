@@ -41,7 +41,7 @@ inline fp_control current_fp_control() noexcept {
 [[gnu::always_inline]] inline void prefetch_stack(const context* c) noexcept {
   constexpr std::uintptr_t kLine = 64;
   const std::uintptr_t sp = peek_stack_pointer(c);  // a number: there may be no stack at all
-  for (const std::uintptr_t at : {sp - kLine, sp, sp + kLine, sp + 2 * kLine})
+  for (std::uintptr_t at = sp - kLine; at != sp + 3 * kLine; at += kLine)
     __builtin_prefetch(reinterpret_cast<const void*>(at), 1);
 }
 
