@@ -20,7 +20,7 @@ set(WEFT_TEST_ENVIRONMENT "WEFT_DEBUG=string_append:,conserve=1")
 set(WEFT_TEST_OPTIMISATION "-O0" CACHE STRING "How tests are optimised, whatever the library is")
 
 # But these are about what a compiler keeps in registers and thread-local storage across a switch, are stopped between any two instructions of
-# theirs, or put on load. The precompiled header is of the other kind.
+# theirs, or put on load. They have no precompiled header: that is of the other kind.
 set(WEFT_OPTIMISED_TESTS "/src/arch/|/tests/stress/|/conformance/(closures|exceptions|fp_control|identity|migration|preemption|unannounced)\\.cpp$")
 
 # What every test reads anyway: a third of the time a test takes to compile. tests/headers shows that each header of weft's stands alone.
@@ -28,6 +28,11 @@ set(WEFT_OPTIMISED_TESTS "/src/arch/|/tests/stress/|/conformance/(closures|excep
 option(WEFT_PRECOMPILE_TESTS "Precompile the headers that tests share" ON)
 set(WEFT_TEST_HEADERS <gtest/gtest.h> <weft/weft.hpp> <algorithm> <array> <atomic> <chrono> <functional> <map> <memory> <mutex> <optional>
   <stdexcept> <string> <string_view> <thread> <tuple> <utility> <variant> <vector>)
+
+# Half of the work on a test is reading the same headers and making the same instances of templates (std::string, EXPECT_EQ): files of one folder
+# are compiled some at once. So their names, in anonymous namespaces too, must differ. OFF for whoever works on one file.
+option(WEFT_UNITE_TESTS "Compile tests of one kind some files at once" ON)
+set(WEFT_UNITED_TESTS 6)
 
 # ctest begins with these: one that takes long and comes last keeps the other cores waiting.
 set(WEFT_LONG_TESTS "thousand|_race[./]|storm|^connections|^processes")
@@ -55,12 +60,25 @@ function(weft_compile_as_test target)
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>" ${WEFT_TEST_OPTIMISATION})  # GCC 12 sees things in std::string at -O1
 endfunction()
 
-function(weft_optimise_some sources)
-  list(FILTER sources INCLUDE REGEX "${WEFT_OPTIMISED_TESTS}")
-  if(sources AND CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
+function(weft_unite target)
+  if(WEFT_UNITE_TESTS)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WEFT_UNITED_TESTS})
   endif()
 endfunction()
+
+# Takes the sources that are to be optimised out of the list `sources` of the caller, and adds them to its list `objects`.
+macro(weft_optimise_some name)
+  set(optimised ${sources})
+  list(FILTER optimised INCLUDE REGEX "${WEFT_OPTIMISED_TESTS}")
+  if(optimised AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    list(REMOVE_ITEM sources ${optimised})
+    add_library(${name}_optimised OBJECT ${optimised})
+    weft_compile_as_test(${name}_optimised)
+    target_compile_options(${name}_optimised PRIVATE -O2)
+    weft_unite(${name}_optimised)
+    set(objects $<TARGET_OBJECTS:${name}_optimised>)
+  endif()
+endmacro()
 
 # One precompiled header for all tests: it belongs to a library of its own, so that nobody waits for another's tests.
 function(weft_precompile_for target)
@@ -74,18 +92,24 @@ function(weft_precompile_for target)
   target_precompile_headers(${target} REUSE_FROM weft_test_headers)
 endfunction()
 
-# weft_test(<name> SOURCES <file>... LABELS <label>... [LIBS <target>...] [SERIAL]): one GoogleTest binary.
-# SERIAL: no other test runs beside these, for those that measure time or memory.
+# weft_test(<name> SOURCES <file>... LABELS <label>... [LIBS <target>...] [SERIAL] [UNITED]): one GoogleTest binary.
+# SERIAL: no other test runs beside these, for those that measure time or memory. UNITED: its files can be compiled some at once.
 function(weft_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "" "SOURCES;LABELS;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;UNITED" "" "SOURCES;LABELS;LIBS")
   if(NOT arg_SOURCES OR NOT GTest_FOUND)
     return()
   endif()
-  add_executable(${name} ${arg_SOURCES})
+  set(sources ${arg_SOURCES})
+  set(objects "")
+  weft_optimise_some(${name})
+  add_executable(${name} ${sources} ${objects})
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${name} PRIVATE ${arg_LIBS})
   weft_compile_as_test(${name})
-  weft_optimise_some("${arg_SOURCES}")
-  list(LENGTH arg_SOURCES nsources)
+  if(arg_UNITED)
+    weft_unite(${name})
+  endif()
+  list(LENGTH sources nsources)
   if(WEFT_PRECOMPILE_TESTS AND nsources GREATER 4)
     weft_precompile_for(${name})
   endif()
@@ -138,7 +162,7 @@ function(weft_bench_check name target)
       COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
     set_tests_properties(bench.${target}_builds PROPERTIES FIXTURES_SETUP ${target} RESOURCE_LOCK weft_build)
   endif()
-  weft_check(bench.${name} LABELS bench COMMAND ${target} ${ARGN})
+  weft_check(bench.${name} LABELS bench TIMEOUT 300 COMMAND ${target} ${ARGN})  # a million timers, unoptimised
   set_tests_properties(bench.${name} PROPERTIES FIXTURES_REQUIRED ${target})
 endfunction()
 

@@ -63,7 +63,7 @@ TEST(note_elsewhere, one_that_comes_back_by_itself_is_woken_in_the_ordinary_way_
 
 // The owner goes to a place that a flag fetches it from. Each wake-up is followed by a return, wherever it was.
 TEST(note_elsewhere_race, no_wake_up_is_lost_wherever_the_owner_sleeps) {
-  constexpr int kRounds = 20'000;
+  constexpr int kRounds = 4'000;
   note n;
   std::atomic<bool> is_fetched{false};
   std::atomic<int> nwoken{0};

@@ -150,7 +150,7 @@ void contend(bool fence) {
       }
     }
   });
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 10'000; ++i) {
     if (!w.enter(fence)) {
       while (!w.settle()) std::this_thread::yield();
     }

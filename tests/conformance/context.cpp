@@ -39,11 +39,11 @@ std::string text_of(const std::exception_ptr& cause) {
 bool is_over(const context& ctx) { return ctx.done().closed(); }
 
 // Counts those that are alive.
-struct counted {
-  explicit counted(std::atomic<int>& n) : alive(&n) { ++*alive; }
-  counted(const counted& other) : alive(other.alive) { ++*alive; }
-  counted& operator=(const counted&) = delete;
-  ~counted() { --*alive; }
+struct counts_itself {
+  explicit counts_itself(std::atomic<int>& n) : alive(&n) { ++*alive; }
+  counts_itself(const counts_itself& other) : alive(other.alive) { ++*alive; }
+  counts_itself& operator=(const counts_itself&) = delete;
+  ~counts_itself() { --*alive; }
   std::atomic<int>* alive;
 };
 
@@ -249,7 +249,7 @@ TEST(context, a_deadline_needs_a_runtime) {
 TEST(context, outlives_its_runtime) {
   context kept;
   std::optional<weft::cancel_func> cancels;
-  int ncalls = 0;
+  std::atomic<int> ncalls{0};
   for (const bool is_cancelled_inside : {false, true}) {
     weft::run([&] {
       auto [ctx, cancel] = weft::with_timeout(background(), kLong);
@@ -314,7 +314,7 @@ TEST_FOR_PROCS(context, a_function_is_called_though_nobody_holds_the_context) {
   auto ended = weft::make_chan<void>(1);
   {
     auto [parent, cancel] = with_cancel(background());
-    weft::after_func(with_cancel(parent).ctx, [=, one = counted(alive)] { ended.send(); });
+    weft::after_func(with_cancel(parent).ctx, [=, one = counts_itself(alive)] { ended.send(); });
     EXPECT_EQ(alive, 1);
     cancel();
   }
@@ -360,7 +360,8 @@ TEST_FOR_PROCS(context, one_that_nobody_sees_any_more_is_gone) {
   std::atomic<int> alive{0};
   auto [parent, cancel] = with_cancel(background());
   for (int i = 0; i < 100; ++i) {
-    const context child = weft::with_value(with_cancel(parent).ctx, "counted", counted(alive));
+    const context child =
+        weft::with_value(with_cancel(parent).ctx, "counted", counts_itself(alive));
     auto [leaf, cancel_leaf] = with_cancel(child);
     const auto channels = {leaf.done(), child.done(), leaf.done()};
     EXPECT_FALSE(channels.begin()->closed());
@@ -373,7 +374,7 @@ TEST_FOR_PROCS(context, one_that_nobody_sees_any_more_is_gone) {
 TEST_FOR_PROCS(context, one_that_was_cancelled_before_its_deadline_is_gone) {
   std::atomic<int> alive{0};
   {
-    const context kept = weft::with_value(background(), "counted", counted(alive));
+    const context kept = weft::with_value(background(), "counted", counts_itself(alive));
     auto [ctx, cancel] = weft::with_timeout(kept, kLong);
     auto [below, cancel_below] = weft::with_timeout(ctx, kLong / 2);
     cancel();
@@ -398,7 +399,7 @@ TEST_FOR_PROCS(context, a_chain_of_a_hundred_thousand_ends_and_goes) {
   constexpr int kLength = weft::test::scaled(100'000);
   std::atomic<int> alive{0};
   auto [first, cancel] = with_cancel(background());
-  context last = weft::with_value(first, 0, counted(alive));
+  context last = weft::with_value(first, 0, counts_itself(alive));
   for (int i = 0; i < kLength; ++i)
     last = i % 3 == 0 ? weft::with_value(last, i, i) : with_cancel(last).ctx;
   EXPECT_NE(last.value<int>(kLength / 3 * 3 - 3), nullptr);

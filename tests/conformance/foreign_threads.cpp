@@ -11,15 +11,11 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/on_a_thread.hpp"
+
+using weft::test::on_a_thread;
 
 namespace {
-
-// A plain thread that runs beside the test while the main goroutine lets its P go.
-template <class F>
-void on_a_thread(F f) {
-  std::thread t(std::move(f));
-  weft::blocking([&] { t.join(); });
-}
 
 TEST_FOR_PROCS(foreign_thread, may_start_goroutines_and_join_them) {
   on_a_thread([] {

@@ -21,11 +21,13 @@
 #include "rt/g.hpp"
 #include "sched/park.hpp"
 #include "support/for_procs.hpp"
+#include "support/what_of.hpp"
 
 using weft::io::file;
 using weft::io::open_mode;
 using weft::io::seek_from;
 using weft::test::eventually;
+using weft::test::what_of;
 
 namespace {
 
@@ -65,16 +67,6 @@ class caller {
  private:
   std::atomic<const weft::rt::G*> gp_{nullptr};
 };
-
-template <class Operation>
-std::string what_of(Operation operation) {
-  try {
-    operation();
-  } catch (const std::system_error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 constexpr open_mode kAnew = open_mode::read_write | open_mode::create | open_mode::truncate;
 

@@ -122,6 +122,8 @@ TEST_FOR_PROCS(pipe_race, reading_writing_and_closing_never_reach_another_pipe) 
     all.go([tag] {
       for (int i = 0; i < scaled(60); ++i) {
         const auto [reader, writer] = io::pipe();
+        ::fcntl(writer.native_handle(), F_SETPIPE_SZ,
+                4096);  // it is the closing that counts, and not what flows
         const auto mine = bytes_of(tag, 32);
         weft::wait_group wg;
         wg.go([&, reader = reader] {

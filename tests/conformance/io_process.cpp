@@ -21,6 +21,7 @@
 
 #include "support/for_procs.hpp"
 #include "support/parked.hpp"
+#include "support/what_of.hpp"
 
 using namespace std::chrono_literals;
 using weft::io::exit_status;
@@ -28,6 +29,7 @@ using weft::io::process;
 using weft::io::redirect;
 using weft::io::run_command;
 using weft::test::eventually;
+using weft::test::what_of;
 
 namespace {
 
@@ -51,16 +53,6 @@ bool is_gone(int pid) { return ::kill(pid, 0) == -1 && errno == ESRCH; }
 bool has_children() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
-template <class Operation>
-std::string what_of(Operation operation) {
-  try {
-    operation();
-  } catch (const std::system_error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 // Something to wait for that ends only when it is told to: reads from a pipe that we hold.

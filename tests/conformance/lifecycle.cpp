@@ -256,7 +256,7 @@ TEST(runtime_class, its_end_abandons_what_is_alive) {
 }
 
 TEST(run_race, ends_while_goroutines_spawn_yield_block_and_lock) {
-  const int rounds = weft::test::scaled(60);
+  const int rounds = weft::test::scaled(30);
   for (int i = 0; i < rounds; ++i) {
     weft::test::run_on(1 + static_cast<unsigned>(i % 4), [i] {
       for (int n = 0; n < 4; ++n) {

@@ -79,7 +79,7 @@ TEST_FOR_PROCS(close, wakes_everybody_who_accepts) {
 
 TEST_FOR_PROCS(close_race, with_one_who_is_about_to_wait_never_leaves_him_waiting) {
   const auto l = net::listen("tcp", "127.0.0.1:0");
-  for (int i = 0; i < scaled(300); ++i) {
+  for (int i = 0; i < scaled(200); ++i) {
     const auto [here, there] = connected(l);
     meeting both(2);
     weft::wait_group wg;
@@ -319,7 +319,7 @@ TEST_FOR_PROCS(close_race, what_is_closed_is_never_somebody_elses) {
 
 TEST_FOR_PROCS(close_race, whoever_asks_for_the_number_meanwhile_gets_it_or_none) {
   const auto l = net::listen("tcp", "127.0.0.1:0");
-  for (int i = 0; i < scaled(300); ++i) {
+  for (int i = 0; i < scaled(150); ++i) {
     const auto [here, there] = connected(l);
     const int number = here.native_handle();
     meeting both(2);

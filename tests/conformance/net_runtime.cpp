@@ -35,12 +35,6 @@ namespace io = weft::io;
 
 namespace {
 
-void echo(const net::conn& c) {
-  std::array<char, 512> room;
-  std::error_code ec;
-  while (const std::size_t n = c.read_some(room, ec)) c.write_all({room.data(), n}, ec);
-}
-
 // So much there and back, checked byte by byte.
 void talk(const net::conn& c, std::uint64_t tag, int rounds) {
   for (int i = 0; i < rounds; ++i) {
@@ -449,7 +443,7 @@ TEST(poller_race, the_first_users_come_all_at_once) {
   ASSERT_GT(::readlink("/proc/self/exe", self.data(), self.size() - 1), 0);
   std::vector<std::string> command = words_of(WEFT_TEST_EMULATOR);
   command.insert(command.end(), {self.data(), "--gtest_filter=poller_race.the_first_users*"});
-  for (int i = 0; i < scaled(50); ++i)
+  for (int i = 0; i < scaled(20); ++i)
     ASSERT_TRUE(
         exited(run_child({.command = command, .environment = {{"WEFT_TEST_IS_FRESH", "1"}}}), 0));
 }

@@ -33,12 +33,6 @@ std::vector<std::string_view> stream_networks() {
   return all;
 }
 
-void echo(const net::conn& c) {
-  std::array<char, 2048> room;
-  std::error_code ec;
-  while (const std::size_t n = c.read_some(room, ec)) c.write_all({room.data(), n}, ec);
-}
-
 // Small pieces there and back.
 void ping_pong(const net::conn& c, std::uint64_t tag, int rounds) {
   for (int i = 0; i < rounds; ++i) {

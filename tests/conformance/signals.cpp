@@ -57,9 +57,9 @@ void count_signal(int number, siginfo_t* info, void*) {
 }
 
 // Installs count_signal for its scope. For SIGURG it stands round a run: weft must find it when it starts.
-class counted {
+class counted_handler {
  public:
-  explicit counted(int number) : number_(number) {
+  explicit counted_handler(int number) : number_(number) {
     seen.nqueued = 0;
     count_of(number) = 0;
     struct sigaction action{};
@@ -67,13 +67,13 @@ class counted {
     action.sa_flags = SA_SIGINFO;  // no SA_RESTART: what can be interrupted is
     EXPECT_EQ(::sigaction(number, &action, &old_), 0);
   }
-  ~counted() {
+  ~counted_handler() {
     if (number_ == SIGURG)
       old_.sa_handler = SIG_DFL, old_.sa_flags = 0;  // the next run installs weft's again
     EXPECT_EQ(::sigaction(number_, &old_, nullptr), 0);
   }
-  counted(const counted&) = delete;
-  counted& operator=(const counted&) = delete;
+  counted_handler(const counted_handler&) = delete;
+  counted_handler& operator=(const counted_handler&) = delete;
 
  private:
   int number_;
@@ -81,15 +81,13 @@ class counted {
 };
 
 // As TEST_FOR_PROCS, but with handlers that are there before the runtime.
-#define TEST_WITH_HANDLER(suite, name)                             \
-  static void weft_body_of_##suite##_##name();                     \
-  static void weft_around_##suite##_##name(unsigned nprocs) {      \
-    const counted urg(SIGURG);                                     \
-    weft::test::run_on(nprocs, weft_body_of_##suite##_##name);     \
-  }                                                                \
-  TEST(suite, name##_on_1_p) { weft_around_##suite##_##name(1); }  \
-  TEST(suite, name##_on_2_ps) { weft_around_##suite##_##name(2); } \
-  TEST(suite, name##_on_4_ps) { weft_around_##suite##_##name(4); } \
+#define TEST_WITH_HANDLER(suite, name)                                     \
+  static void weft_body_of_##suite##_##name();                             \
+  static void weft_around_##suite##_##name(unsigned nprocs) {              \
+    const counted_handler urg(SIGURG);                                     \
+    weft::test::run_on(nprocs, weft_body_of_##suite##_##name);             \
+  }                                                                        \
+  WEFT_CASES_FOR_PROCS(suite, name, weft_around_##suite##_##name, 1, 2, 4) \
   static void weft_body_of_##suite##_##name()
 
 // --- storms ---
@@ -137,8 +135,8 @@ class storm {
 
 // Everything at once that may be met by a signal: whoever computes, sleeps, blocks, starts others, is a plain thread that calls in.
 TEST_WITH_HANDLER(foreign_signals_race, a_storm_of_them_breaks_nothing) {
-  const counted chld(SIGCHLD);  // installed while goroutines run
-  const counted winch(SIGWINCH);
+  const counted_handler chld(SIGCHLD);  // installed while goroutines run
+  const counted_handler winch(SIGWINCH);
   std::atomic<bool> stop{false};
   std::atomic<int> nearly{0};
   std::atomic<int> nwrong{0};
@@ -240,7 +238,7 @@ TEST_WITH_HANDLER(foreign_signals,
 
 // B051
 TEST_FOR_PROCS(foreign_signals, one_sent_to_a_thread_is_handled_on_it) {
-  const counted winch(SIGWINCH);
+  const counted_handler winch(SIGWINCH);
   const weft::test::pressure beside;
   for (int i = 0; i < 10; ++i) {
     weft::spawn([] {
@@ -389,7 +387,7 @@ TEST_FOR_PROCS(own_signals, a_goroutine_that_blocks_the_signal_delays_nobody_and
 
 // B050: the handler stays installed when a runtime ends, and a later one may want no signals. Then nobody's has any effect.
 TEST(own_signals, when_they_are_off_a_strangers_stops_nobody) {
-  const counted urg(SIGURG);
+  const counted_handler urg(SIGURG);
   weft::test::run_on(1, [] {});  // weft's handler is there from now on
   const weft::test::debug_setting off("asyncpreemptoff=1");
   weft::test::run_on(1, [] {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/for_procs.hpp"
+#include "support/pressure.hpp"
 
 #include <weft/testing/gtest.hpp>
 #include <weft/testing/leak_check.hpp>
@@ -108,6 +109,17 @@ TEST(leak_check, around_a_runtime_finds_those_it_abandoned) {
   EXPECT_NE(to_string(leaked[0]).find("abandoned when its runtime ended"), std::string::npos);
 }
 
+// run() goes on as soon as main's function has returned, when its goroutine is not quite at its end.
+TEST(leak_check_race, the_main_goroutine_of_a_runtime_that_ended_is_none) {
+  const weft::test::debug_setting everywhere("migrate=1");
+  for (int i = 0; i < weft::test::scaled(100); ++i) {
+    leak_check guard;
+    weft::run({.max_procs = 2}, [] { weft::yield(); });
+    const std::vector<goroutine_info> leaked = guard.leaks();
+    ASSERT_TRUE(leaked.empty()) << to_string(leaked);
+  }
+}
+
 TEST(leak_check, without_a_runtime_there_is_nobody) {
   leak_check guard;
   EXPECT_TRUE(guard.leaks().empty());
@@ -125,7 +137,7 @@ TEST_FOR_PROCS(leak_check_race, looks_at_goroutines_that_come_and_go) {
       }
     });
   }
-  for (int i = 0; i < weft::test::scaled(50); ++i) {
+  for (int i = 0; i < weft::test::scaled(20); ++i) {
     leak_check guard({.grace = 0ms});
     weft::yield();
     for (const goroutine_info& g : guard.leaks()) EXPECT_NE(g.id, 0u);

@@ -25,12 +25,14 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/on_a_thread.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
+using weft::test::on_a_thread;
 
 // How much earlier than asked for a sleep ended: negative is what everyone wants.
 template <class F>
@@ -38,12 +40,6 @@ std::chrono::nanoseconds earliness(std::chrono::nanoseconds asked, F sleep) {
   const auto began = weft::clock::now();
   sleep();
   return asked - (weft::clock::now() - began);
-}
-
-template <class F>
-void on_a_thread(F f) {
-  std::thread t(std::move(f));
-  weft::blocking([&] { t.join(); });
 }
 
 // What the conversions promise, before anybody sleeps.

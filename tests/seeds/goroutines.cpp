@@ -6,20 +6,17 @@
 #include <tuple>
 #include <vector>
 
+#include "numbered_error.hpp"
 #include "scenario.hpp"
 
 #include <weft/weft.hpp>
 
 using namespace std::chrono_literals;
+using weft::seeds::numbered_error;
 using weft::seeds::together;
 using weft::seeds::trial;
 
 namespace {
-
-struct numbered_error : std::runtime_error {
-  explicit numbered_error(int number) : std::runtime_error("numbered"), id(number) {}
-  int id;
-};
 
 SCENARIO(goroutine_seeds, whoever_joins_has_the_result_or_the_exception) {
   const bool looks_early = t.fault("the result is looked at and not waited for");

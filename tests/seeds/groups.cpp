@@ -7,19 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "numbered_error.hpp"
 #include "scenario.hpp"
 
 #include <weft/weft.hpp>
 
 using namespace std::chrono_literals;
+using weft::seeds::numbered_error;
 using weft::seeds::together;
 
 namespace {
-
-struct numbered_error : std::runtime_error {
-  explicit numbered_error(int number) : std::runtime_error("numbered"), id(number) {}
-  int id;
-};
 
 // Counts who is at work, until the scope ends.
 class at_work {

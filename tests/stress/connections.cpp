@@ -26,7 +26,7 @@ namespace io = weft::io;
 
 namespace {
 
-struct storm {
+struct storm_of_calls {
   net::listener l = net::listen("tcp", "127.0.0.1:0");
   weft::time_point end;
   std::atomic<std::uint64_t> nechoed{0};  // bytes that came back right
@@ -121,7 +121,7 @@ void miss_a_deadline(const net::conn& c, talker& t, std::mt19937_64& random, std
   t.receive_all(ec);
 }
 
-void converse(storm& s, std::uint64_t tag, std::mt19937_64& random) {
+void converse(storm_of_calls& s, std::uint64_t tag, std::mt19937_64& random) {
   std::error_code ec;
   const auto c = net::dial("tcp", s.l.addr().to_string(), ec);
   ASSERT_FALSE(ec) << ec.message();
@@ -160,7 +160,7 @@ void blow(int nclients, std::chrono::milliseconds time) {
   const open_fds before;
   const std::size_t ngoroutines = weft::num_goroutines();
   {
-    storm s;
+    storm_of_calls s;
     s.end = weft::clock::now() + time;
     s.servers.go([&] {
       std::error_code ec;

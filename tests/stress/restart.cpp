@@ -29,7 +29,7 @@ TEST(restart_race, threads_that_go_on_starting_goroutines_leave_the_count_right)
       }
     });
   }
-  for (int i = 0; i < weft::test::scaled(300); ++i) {
+  for (int i = 0; i < weft::test::scaled(150); ++i) {
     weft::test::run_on(1 + static_cast<unsigned>(i % 3), [] { weft::yield(); });
   }
   is_over = true;
@@ -95,7 +95,7 @@ TEST(restart_race, threads_that_go_on_resizing_get_an_answer_or_not_running) {
       }
     });
   }
-  for (int i = 0; i < weft::test::scaled(300); ++i) {
+  for (int i = 0; i < weft::test::scaled(150); ++i) {
     weft::test::run_on(1 + static_cast<unsigned>(i % 3), [] { weft::yield(); });
   }
   is_over = true;

@@ -56,7 +56,7 @@ TEST(thread_race, a_thousand_that_end_with_their_goroutines_leave_no_stack_behin
 TEST(thread_race, those_that_are_gone_before_their_maker_looks_leave_no_stack_behind) {
   if (weft::test::kIsAsan || weft::test::kIsTsan) GTEST_SKIP() << kWhyNot;
   is_naming_slow = true;
-  weft::test::run_on(2, [] { expect_no_stack_left(300); });
+  weft::test::run_on(2, [] { expect_no_stack_left(150); });
   is_naming_slow = false;
 }
 

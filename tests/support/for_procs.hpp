@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -98,6 +99,10 @@ inline constexpr bool kIsTsan = true;
 inline constexpr bool kIsTsan = false;
 #endif
 
+// Adds the case suite.name_on_<n>_ps, which is run(n), for each n. Returns how many these are.
+int add_cases(const char* suite, const char* name, std::initializer_list<unsigned> nprocs,
+              void (*run)(unsigned nprocs), const char* file, int line);
+
 // How often to repeat: less where every step is some ten times slower.
 inline constexpr int scaled(int n) {
 #if defined(WEFT_TEST_TSAN) || defined(WEFT_TEST_ASAN)
@@ -109,9 +114,16 @@ inline constexpr int scaled(int n) {
 
 }  // namespace weft::test
 
-#define TEST_FOR_PROCS(suite, name)                                                     \
-  static void weft_body_of_##suite##_##name();                                          \
-  TEST(suite, name##_on_1_p) { weft::test::run_on(1, weft_body_of_##suite##_##name); }  \
-  TEST(suite, name##_on_2_ps) { weft::test::run_on(2, weft_body_of_##suite##_##name); } \
-  TEST(suite, name##_on_4_ps) { weft::test::run_on(4, weft_body_of_##suite##_##name); } \
+#define TEST_FOR_PROCS(suite, name)                                     \
+  static void weft_body_of_##suite##_##name();                          \
+  static void weft_run_##suite##_##name(unsigned nprocs) {              \
+    weft::test::run_on(nprocs, weft_body_of_##suite##_##name);          \
+  }                                                                     \
+  WEFT_CASES_FOR_PROCS(suite, name, weft_run_##suite##_##name, 1, 2, 4) \
   static void weft_body_of_##suite##_##name()
+
+// The cases suite.name_on_1_p and so on, which call run(nprocs), for each number that follows. TEST() would make a class and a factory of each:
+// longer to compile than many a body.
+#define WEFT_CASES_FOR_PROCS(suite, name, run, ...)                           \
+  [[maybe_unused]] static const int weft_ncases_of_##suite##_##name##_##run = \
+      weft::test::add_cases(#suite, #name, {__VA_ARGS__}, run, __FILE__, __LINE__);

@@ -156,12 +156,11 @@ inline double setting(const char* name, double otherwise) {
 }  // namespace weft::test
 
 // As TEST_FOR_PROCS, with WEFT_DEBUG=asyncpreemptoff=1.
-#define TEST_WITHOUT_SIGNALS(suite, name)                                           \
-  static void weft_quiet_body_of_##suite##_##name();                                \
-  static void weft_quietly_##suite##_##name(unsigned nprocs) {                      \
-    const weft::test::debug_setting off("asyncpreemptoff=1");                       \
-    weft::test::run_on(nprocs, weft_quiet_body_of_##suite##_##name);                \
-  }                                                                                 \
-  TEST(suite, name##_without_signals_on_1_p) { weft_quietly_##suite##_##name(1); }  \
-  TEST(suite, name##_without_signals_on_2_ps) { weft_quietly_##suite##_##name(2); } \
+#define TEST_WITHOUT_SIGNALS(suite, name)                                                  \
+  static void weft_quiet_body_of_##suite##_##name();                                       \
+  static void weft_quietly_##suite##_##name(unsigned nprocs) {                             \
+    const weft::test::debug_setting off("asyncpreemptoff=1");                              \
+    weft::test::run_on(nprocs, weft_quiet_body_of_##suite##_##name);                       \
+  }                                                                                        \
+  WEFT_CASES_FOR_PROCS(suite, name##_without_signals, weft_quietly_##suite##_##name, 1, 2) \
   static void weft_quiet_body_of_##suite##_##name()

@@ -22,6 +22,7 @@
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -54,6 +55,13 @@ inline conn_pair connected(const net::listener& l) {
 }
 inline conn_pair connected(std::string_view network = "tcp") {
   return connected(net::listen(network, free_place(network)));
+}
+
+// What comes in goes out again, until the other side ends.
+inline void echo(const net::conn& c) {
+  std::array<char, 2048> room;
+  std::error_code ec;
+  while (const std::size_t n = c.read_some(room, ec)) c.write_all({room.data(), n}, ec);
 }
 
 inline bool has_ipv6() {

@@ -7,5 +7,5 @@ if is_quick; then
   run_tests tsan -L 'unit|conformance' -E '_on_4_ps' "$@"
   exit
 fi
-build tsan --target weft_unit_tests weft_conformance_tests weft_stress_tests weft_death_tests weft_platform_tests weft_explore_tests
-run_tests tsan -L 'unit|conformance|stress|race|death|platform|explore' "$@"
+build tsan --target weft_unit_tests weft_conformance_tests weft_stress_tests weft_death_tests weft_platform_tests weft_explore_tests weft_seeds_tests
+run_tests tsan -L 'unit|conformance|stress|race|death|platform|explore|seeds' "$@"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # valgrind: memcheck over a part of the unit and the conformance tests. It is told of every stack, so it knows the switches; it runs one
-# thread at a time and some thirty times slower, so what maps gigabytes, repeats thousands of times or starts programs is left to others.
+# thread at a time and some thirty times slower, so what maps gigabytes, repeats thousands of times, starts programs or measures processor time is left to others.
 # It does not keep the floating point's sticky flags. Each suite is one process: what one case leaves behind another may find. Arguments: the names of binaries (unit, conformance).
 source "$(dirname "$0")/lib.sh"
 
 declare -A cases=(
-  [unit]='-*_race.*:*thousand*:*survives*:arena.*:cache.*:child_process.*:fp_control_words.*:growable_region.*:guard*:poller*:preempt_signal.*:read_environment.*:resident*:rng.*:scavenge.*:short_slice.*:stack.*:steal_order.*any_count*:thread*:timer_heap.armed*:timer_heap.behaves*:timer_heap.many*:timer_slack.*:trim.*:uring*:vm.*'
+  [unit]='-*_race.*:*thousand*:*survives*:arena.*:cache.*:child_process.*:fp_control_words.*:growable_region.*:guard*:lock.whoever_waits_long_sleeps:poller*:preempt_signal.*:read_environment.*:resident*:rng.*:scavenge.*:short_slice.*:stack.*:steal_order.*any_count*:thread*:timer_heap.armed*:timer_heap.behaves*:timer_heap.many*:timer_slack.*:trim.*:uring*:vm.*'
   [conformance]='chan*_on_2_ps:condition*_on_2_ps:context*_on_2_ps:event.*_on_2_ps:exceptions.*_on_2_ps:go*_on_2_ps:join*_on_2_ps:mutex.*_on_2_ps:once*_on_2_ps:pipe.*_on_2_ps:select*_on_2_ps:semaphore.*_on_2_ps:shared_mutex.*_on_2_ps:timer.*_on_2_ps:wait_group.*_on_2_ps:-*_race.*:*death*:*thousand*:*many*:*linear_time*'
 )
 declare -A programs=([unit]=tests/weft_unit_tests [conformance]=tests/conformance/weft_conformance_tests)
