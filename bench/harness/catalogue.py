@@ -58,11 +58,15 @@ class Workload:
     without: dict = None  # {contestant: why it does not take part}
     is_counted: bool = False  # by callgrind, not by the clock: see instructions.py
     service: str = ""  # "echo" or "http": each is a server, and n are a client's connections: see servers.py
+    memory_each: int = 0  # bytes, more than one of n takes; so much is brought in before each run: see memory.py
     growth_limit: float = 0  # what weft's first figure may be on two processors, times that on one; 0: not looked at
 
     def n_for(self, contestant, quick):
         n = self.quick_n if quick else self.n
         return min(n, (self.limits or {}).get(contestant, (n, ""))[0])
+
+    def memory(self, quick):
+        return self.memory_each * (self.quick_n if quick else self.n)
 
     def size(self, quick):
         seconds = self.quick_seconds if quick else self.seconds
@@ -241,6 +245,7 @@ WORKLOADS = (
             Figure("us_each", "time to create each", "us", {0: Target(2.0, of="go")}, digits=2),
         ),
         limits=_GUARDED,
+        memory_each=5_500,
     ),
     Workload(
         "queued",
