@@ -46,17 +46,18 @@ class WEFT_API mutex {
   // A mutex that is not locked: fatal error "unlock of unlocked mutex". Blocks nobody.
   WEFT_MAY_SWITCH WEFT_POINTED void unlock() noexcept {
     detail::lock_point();
-    // Looked at first: beside others who want it, a CAS that fails costs as much as one that does not.
-    std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
-    // release: [mutex.pass]; failed: looked at again
-    if (seen != kLocked || !state_.compare_exchange_strong(seen, 0, std::memory_order_release,
-                                                           std::memory_order_relaxed)) [[unlikely]]
+    const std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by what follows
+    if (seen == kCalmLocked ? !unlock_calm() : !unlock_warily(seen)) [[unlikely]]
       unlock_slow();
   }
 
  private:
   friend class timed_mutex;
+  // sync/mutex_core.hpp
   static constexpr std::uint32_t kLocked = 1;
+  static constexpr std::uint32_t kTurn = 1 << 3;
+  static constexpr std::uint32_t kTurns = 0x7ff8;
+  static constexpr std::uint32_t kCalmLocked = kTurns | kLocked;
 
   // Also past those who wait. Where somebody has it the bit is set once more, which changes nothing.
   bool take() noexcept {
@@ -65,9 +66,18 @@ class WEFT_API mutex {
 
   // False: it was not free by then.
   bool lock_slow(std::int64_t deadline_ns) noexcept;
+  // False: it was disturbed. Nobody has been for a while, so it costs no locked instruction.
+  bool unlock_calm() noexcept;
+  // False: somebody waits or is on its way, or it is not locked. A while of this, and it is calm.
+  bool unlock_warily(std::uint32_t seen) noexcept {
+    return (seen & ~kTurns) == kLocked &&
+           state_.compare_exchange_strong(seen, seen + kTurn - kLocked,
+                                          std::memory_order_release,   // [mutex.pass]
+                                          std::memory_order_relaxed);  // failed: looked at again
+  }
   void unlock_slow() noexcept;
 
-  std::atomic<std::uint32_t> state_{0};  // sync/mutex_core.hpp
+  std::atomic<std::uint32_t> state_{0};
   detail::waiters waiters_;
 };
 

@@ -2,7 +2,8 @@
 //
 // Each protocol (run queue, note, detach handshake, event, ...) is a template over a policy like std_atomics. The
 // library instantiates it with this one; the model tests instantiate the same source with atomics that an explorer
-// controls. A policy has: atomic<T>, pause(), and (os::futex_atomics) wait(), wake() and nap().
+// controls. A policy has: atomic<T>, pause(), and (os::futex_atomics) wait(), wake() and nap(), replace_alone() and
+// restart_others().
 #pragma once
 
 #include <atomic>

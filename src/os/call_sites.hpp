@@ -27,7 +27,7 @@
   X(limit_of_memory, getrlimit)                                                                         \
   X(region_map, mmap)                                                                                   \
   X(region_remap, mremap)                                                                               \
-  /* threads: thread.cpp, futex.cpp, membarrier.cpp, thread_tuning.cpp, signal.cpp */                   \
+  /* threads: thread.cpp, futex.cpp, membarrier.cpp, restartable.cpp, thread_tuning.cpp, signal.cpp */  \
   X(thread_create, pthread_create)                                                                      \
   X(thread_create_plainly, pthread_create)                                                              \
   X(thread_bounds, pthread_getattr_np)                                                                  \
@@ -35,6 +35,8 @@
   X(futex_wake, futex)                                                                                  \
   X(barrier_register, membarrier)                                                                       \
   X(barrier, membarrier)                                                                                \
+  X(restart_register, membarrier)                                                                       \
+  X(restart, membarrier)                                                                                \
   X(timer_slack, prctl)                                                                                 \
   X(slice_get, sched_getattr)                                                                           \
   X(slice_set, sched_setattr)                                                                           \

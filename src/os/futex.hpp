@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/atomics.hpp"
+#include "os/restartable.hpp"
 
 namespace weft::os {
 
@@ -33,6 +34,11 @@ struct futex_atomics : base::std_atomics {
     futex_wake(word, count);
   }
   static void nap(std::int64_t ns) noexcept { os::nap(ns); }
+  static bool replace_alone(std::atomic<std::uint32_t>& word, std::uint32_t before,
+                            std::uint32_t after) noexcept {
+    return os::replace_alone(word, before, after);
+  }
+  static void restart_others() noexcept { os::restart_others(); }
 };
 
 }  // namespace weft::os

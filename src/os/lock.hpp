@@ -1,4 +1,5 @@
-// lock.hpp: the mutex of the runtime itself. Users' code never runs under it, and nothing that may block does.
+// lock.hpp: the mutex of the runtime itself. Users' code never runs under it, and nothing that may block does. (One exception: a mutex that
+// was calm for thousands of turns is disturbed under its queue's lock, by a membarrier of some ten microseconds: sync/mutex_core.hpp.)
 //
 // Not fair, not recursive. A holder is expected to be gone within a microsecond, so whoever finds it held spins, and looks less
 // and less often: a line that is asked for all the time is slow for its holder too. When that took some ten microseconds the holder has

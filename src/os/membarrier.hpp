@@ -5,6 +5,8 @@
 // either made its store visible or has not yet done its load. Costs 0.2 us, or 13 us when another CPU runs us.
 #pragma once
 
+#include "os/call_sites.hpp"
+
 namespace weft::os {
 
 // Registers the process. False: this kernel has no expedited membarrier (or `wanted` is false); then the hot side
@@ -12,5 +14,8 @@ namespace weft::os {
 bool init_membarrier(bool wanted) noexcept;
 
 void heavy_barrier() noexcept;
+
+// One that the process is registered for: `command` is one of <linux/membarrier.h>. Refused: the process ends, naming `where`.
+void call_barrier(site where, int command) noexcept;
 
 }  // namespace weft::os

@@ -21,6 +21,7 @@
 #include "os/cpu_count.hpp"
 #include "os/membarrier.hpp"
 #include "os/preempt_signal.hpp"
+#include "os/restartable.hpp"
 #include "os/text.hpp"
 #include "rt/g_slab.hpp"
 #include "sched/bubbles.hpp"
@@ -86,6 +87,7 @@ unsigned configure(const options& opts) {
   set.stack_size = opts.stack_size != 0 ? opts.stack_size : env.debug.stack_size;
   // relaxed: before any thread that reads them is made
   sched.needs_fence.store(!os::init_membarrier(env.debug.membarrier), std::memory_order_relaxed);
+  os::init_restartables(env.debug.membarrier);
   start_chaos();
   unsigned n = opts.max_procs != 0 ? opts.max_procs : env.max_procs;
   sched.is_max_procs_fixed = n != 0;

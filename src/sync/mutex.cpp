@@ -57,6 +57,7 @@ bool spin(waiting& me) noexcept {
 }  // namespace
 
 bool mutex::lock_slow(std::int64_t deadline_ns) noexcept {
+  static_assert(kTurn == core::kTurn && kTurns == core::kTurns && kTurns == core::kCalm);
   static_assert(kLocked == core::kLocked && detail::kLastNs == rt::kNever);
   waiting me{core_of(state_, waiters_)};
   if (me.mutex.take(&me.mine) || spin(me)) return true;
@@ -75,6 +76,8 @@ bool mutex::lock_slow(std::int64_t deadline_ns) noexcept {
     if (me.mine.has_lock || me.mutex.take(&me.mine)) return true;
   }
 }
+
+bool mutex::unlock_calm() noexcept { return core_of(state_, waiters_).release_alone(); }
 
 void mutex::unlock_slow() noexcept {
   core c = core_of(state_, waiters_);

@@ -20,12 +20,27 @@
 //
 // kWoken carries the number of its runtime: the one that was woken may have been left behind with it, and is on its way no more.
 //
+// A holder that nobody disturbs frees it with a plain store (os/restartable.hpp): a locked instruction less in every turn. It does not see one
+// that changes the word at the same time, and wipes that change out. So whoever changes the word of a mutex that another holds makes sure
+// (change_beside_holder):
+//
+//    unlock (release_alone, release_quietly)     lock (enter), withdraw, take_or_give_up: under the queue's lock
+//    is it calm ? is nobody to be woken ?        change it, and make it wary
+//    store it without kLocked                    it was calm ? restart_others: that store is done, or will not be
+//                                                the change is gone ? begin again
+// restart_others costs as much as hundreds of turns, and more where many CPUs run the process. Hence kCalm: it is calm only after NCalm turns that
+// were freed by a CAS, each counted in the word, and nobody who changed it in between; so there is at most one disturbance that costs in as many
+// turns, and none in the life of a mutex that has few. All this is under the queue's lock to its end, so two who change it do not take each
+// other's change for their own. Who takes a free one need not care: nobody holds it, and the next holder sees what it did.  [mutex.calm]
+//
 // Invariants
 //   M1  kWaiting says whether the queue is empty; both change under its lock only
-//   M2  who stands in the queue as starving is at its front, and kWoken is not set
+//   M2  one that frees it with kWaiting set leaves it to somebody on its way
+//   M3  who stands in the queue as starving is at its front, and kWoken is not set
 //
 // Edges
-//   [mutex.pass]  release: CAS/fetch_and release  ->  take: CAS acquire (what the holder did); by way of the wake-up for a hand-over
+//   [mutex.pass]  release: CAS/fetch_and/plain store release  ->  take: CAS acquire (what the holder did); by way of the wake-up for a
+//                 hand-over
 #pragma once
 
 #include <cstdint>
@@ -35,7 +50,8 @@
 
 namespace weft::sync {
 
-template <class A, class Waiter, class Gone>
+// Two CPUs, 13 us for restart_others, every third one in vain: with 4,095 turns in between that is 5 ns a turn at worst.
+template <class A, class Waiter, class Gone, std::uint32_t NCalm = 4095>
 class mutex_core {
  public:
   using word = typename A::template atomic<std::uint32_t>;
@@ -44,7 +60,11 @@ class mutex_core {
   static constexpr std::uint32_t kLocked = 1;
   static constexpr std::uint32_t kWaiting = 2;
   static constexpr std::uint32_t kWoken = 4;
-  static constexpr int kEpochShift = 8;
+  static constexpr std::uint32_t kTurn = 8;
+  static constexpr std::uint32_t kCalm = NCalm * kTurn;  // counts up to it
+  static constexpr int kEpochShift = 15;
+  static constexpr std::uint32_t kTurns = (1u << kEpochShift) - kTurn;
+  static_assert(NCalm > 0 && kCalm <= kTurns);
   static constexpr std::uint32_t kWokenMask = kWoken | (~std::uint32_t{0} << kEpochShift);
 
   struct record : queue_entry<record, Waiter> {
@@ -79,12 +99,9 @@ class mutex_core {
   // Enters `mine` among those who wait. False: the mutex was free, and nobody waits.
   bool enter(record* mine) noexcept {
     const os::lock_guard hold(guard_);
-    std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
-    do {
-      if ((seen & kLocked) == 0) return false;
-    } while (!state_.compare_exchange_weak(seen, without_turn(seen, mine) | kWaiting,
-                                           std::memory_order_relaxed,  // under the lock
-                                           std::memory_order_relaxed));  // failed: tried again
+    const std::uint32_t turn = mine->is_woken ? kWokenMask : 0;
+    if (!is_held_and_waited_for(turn) && !change_beside_holder(kWaiting | turn, kWaiting))
+      return false;
     mine->is_woken = false;
     if (mine->has_waited) {
       queue_.push_front(mine);
@@ -100,7 +117,7 @@ class mutex_core {
     const os::lock_guard hold(guard_);
     if (!mine->is_queued) return false;
     queue_.remove(mine);
-    if (queue_.empty()) clear(kWaiting);
+    if (queue_.empty()) change_beside_holder(kWaiting, 0, true);
     return true;
   }
 
@@ -109,15 +126,17 @@ class mutex_core {
     for (;;) {
       if (take(mine)) return true;
       if (!mine->is_woken) return false;
-      std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
-      if ((seen & kLocked) != 0 &&
-          state_.compare_exchange_strong(seen, without_turn(seen, mine),
-                                         std::memory_order_relaxed,  // nothing is handed over
-                                         std::memory_order_relaxed)) {
+      const os::lock_guard hold(guard_);
+      if (change_beside_holder(kWokenMask, 0)) {
         mine->is_woken = false;
         return false;
       }
     }
+  }
+
+  // Frees it if nobody else has been there for a while: what unlock() tries first. False also if the thread was stopped in its midst.
+  bool release_alone() noexcept {
+    return A::replace_alone(state_, kLocked | kCalm, kCalm);  // [mutex.pass] [mutex.calm]
   }
 
   enum class step : std::uint8_t { done, must_wake, not_locked };
@@ -128,7 +147,10 @@ class mutex_core {
     for (;;) {
       if ((seen & kLocked) == 0) return step::not_locked;
       if ((seen & kWaiting) != 0 && !is_one_on_its_way(seen)) return step::must_wake;
-      if (state_.compare_exchange_weak(seen, seen & ~kLocked,
+      if (is_calm(seen) &&
+          A::replace_alone(state_, seen, seen & ~kLocked))  // [mutex.pass] [mutex.calm]
+        return step::done;
+      if (state_.compare_exchange_weak(seen, calmer(seen) & ~kLocked,
                                        std::memory_order_release,     // [mutex.pass]
                                        std::memory_order_relaxed)) {  // failed: tried again
         return step::done;
@@ -169,6 +191,36 @@ class mutex_core {
 
   static std::uint32_t without_turn(std::uint32_t seen, const record* mine) noexcept {
     return mine->is_woken ? seen & ~kWokenMask : seen;
+  }
+
+  static bool is_calm(std::uint32_t seen) noexcept { return (seen & kTurns) == kCalm; }
+
+  static std::uint32_t calmer(std::uint32_t seen) noexcept {
+    return is_calm(seen) ? seen : seen + kTurn;
+  }
+
+  // Then one more who waits need not change the word: whoever frees it looks, or one is on its way (M2). Under the queue's lock.
+  bool is_held_and_waited_for(std::uint32_t turn) const noexcept {
+    const std::uint32_t seen = state_.load(std::memory_order_relaxed);  // M1: kWaiting stays
+    return turn == 0 && (seen & kLocked) != 0 && (seen & kWaiting) != 0;
+  }
+
+  // Makes `bits` of the word what they are in `value`, under the queue's lock, and not to be wiped out. False: it is free, and was left alone.
+  bool change_beside_holder(std::uint32_t bits, std::uint32_t value,
+                            bool also_if_free = false) noexcept {
+    for (;;) {
+      std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by the CAS
+      do {
+        if ((seen & kLocked) == 0 && !also_if_free) return false;
+      } while (!state_.compare_exchange_weak(
+          seen, (seen & ~bits & ~kTurns) | value,
+          std::memory_order_seq_cst,  // [restart.others]: restart_others() asks whether it is on
+          std::memory_order_relaxed));  // failed: tried again
+      if ((seen & kLocked) == 0 || !is_calm(seen)) return true;
+      A::restart_others();
+      if ((state_.load(std::memory_order_relaxed) & bits) == value)
+        return true;  // behind a barrier
+    }
   }
 
   void clear(std::uint32_t bits) noexcept {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "os/restartable.hpp"
 #include "sync/core_test.hpp"
 
 namespace weft::sync {
@@ -20,6 +21,9 @@ struct lockable {
   core::word state{0};
   test::room room;
   core c{state, room.guard, room.first, room.last};
+
+  // Whether it is taken, waited for, or about to be: all but how calm its holder is.
+  std::uint32_t who_matters() const { return state.load() & ~core::kTurns; }
 };
 
 struct locker {
@@ -34,7 +38,7 @@ TEST(mutex_core, a_free_one_is_taken_and_freed) {
   EXPECT_TRUE(m.c.take(&a.r));
   EXPECT_FALSE(m.c.take(&a.r));
   EXPECT_EQ(m.c.release_quietly(), step::done);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.who_matters(), 0u);
 }
 
 TEST(mutex_core, freeing_a_free_one_is_refused_also_while_somebody_is_on_its_way) {
@@ -54,7 +58,7 @@ TEST(mutex_core, nobody_enters_the_queue_of_a_free_one) {
   locker a;
   EXPECT_FALSE(m.c.enter(&a.r));
   EXPECT_EQ(m.room.first, nullptr);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.who_matters(), 0u);
 }
 
 TEST(mutex_core, while_one_is_on_its_way_nobody_else_is_woken) {
@@ -77,7 +81,7 @@ TEST(mutex_core, while_one_is_on_its_way_nobody_else_is_woken) {
   EXPECT_EQ(c.who.nwoken, 1);
   ASSERT_TRUE(m.c.take(&c.r));
   EXPECT_EQ(m.c.release_quietly(), step::done);
-  EXPECT_EQ(m.state.load(), 0u) << "as good as new";
+  EXPECT_EQ(m.who_matters(), 0u) << "as good as new";
 }
 
 TEST(mutex_core, who_was_woken_in_vain_waits_at_the_front) {
@@ -112,7 +116,7 @@ TEST(mutex_core, it_is_handed_to_one_that_starves_and_never_free_in_between) {
   EXPECT_TRUE(was_locked);
   EXPECT_TRUE(b.r.has_lock);
   EXPECT_EQ(m.c.release_quietly(), step::done);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.who_matters(), 0u);
 }
 
 TEST(mutex_core, who_withdraws_is_gone_and_the_last_leaves_nothing_behind) {
@@ -128,7 +132,7 @@ TEST(mutex_core, who_withdraws_is_gone_and_the_last_leaves_nothing_behind) {
   EXPECT_EQ(m.c.release_quietly(), step::must_wake);
   EXPECT_TRUE(m.c.withdraw(&c.r));
   EXPECT_EQ(m.c.release_quietly(), step::done);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.who_matters(), 0u);
 }
 
 TEST(mutex_core, who_gives_up_after_it_was_woken_passes_its_turn_on) {
@@ -167,7 +171,7 @@ TEST(mutex_core, those_of_a_runtime_that_has_ended_are_passed_over) {
   only.who.is_left_behind = true;
   EXPECT_FALSE(m.c.release_to_next(test::wake));
   EXPECT_EQ(m.c.release_quietly(), step::done);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.who_matters(), 0u);
 }
 
 TEST(mutex_core, one_that_was_woken_and_left_behind_is_not_waited_for) {
@@ -186,7 +190,7 @@ TEST(mutex_core, one_that_was_woken_and_left_behind_is_not_waited_for) {
   EXPECT_EQ(b.who.nwoken, 1);
   ASSERT_TRUE(m.c.take(&b.r));
   EXPECT_EQ(m.c.release_quietly(), step::done);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.who_matters(), 0u);
 }
 
 // [mutex.no_touch_after_unlock]: whoever finds it free may destroy it, whatever the one before has still to do.
@@ -233,9 +237,60 @@ TEST(mutex_core, it_is_still_locked_when_the_queues_lock_is_freed) {
   EXPECT_FALSE(c.is_locked());
 }
 
-// Each thread waits as mutex.cpp does, with a spin in place of the note; some give up, some starve.
+TEST(mutex_core, who_was_left_alone_for_a_while_frees_it_without_a_cas_until_somebody_comes) {
+  os::init_restartables(true);
+  constexpr std::uint32_t kTurnsToCalm = 3;
+  using soon_calm = mutex_core<os::futex_atomics, party, test::parties, kTurnsToCalm>;
+  soon_calm::word state{0};
+  test::room room;
+  soon_calm c{state, room.guard, room.first, room.last};
+  // One that is stopped in the midst of it fails as well, which happens hardly ever twice.
+  const auto frees_alone = [&] {
+    for (int i = 0; i < 1000; ++i)
+      if (c.release_alone()) return true;
+    return false;
+  };
+  soon_calm::record mine;
+  const auto calms_down = [&] {
+    for (std::uint32_t i = 0; i < kTurnsToCalm; ++i) {
+      EXPECT_FALSE(frees_alone()) << "after " << i << " turns";
+      EXPECT_EQ(c.release_quietly(), soon_calm::step::done);
+      EXPECT_TRUE(c.take(&mine));
+    }
+    EXPECT_TRUE(frees_alone());
+    EXPECT_EQ(state.load(), soon_calm::kCalm);
+    EXPECT_FALSE(frees_alone()) << "it is free";
+    EXPECT_TRUE(c.take(&mine));
+  };
+  ASSERT_TRUE(c.take(&mine));
+  calms_down();
+
+  party who;
+  soon_calm::record other;
+  other.who = &who;
+  ASSERT_TRUE(c.enter(&other));
+  EXPECT_FALSE(frees_alone()) << "one waits";
+  ASSERT_EQ(c.release_quietly(), soon_calm::step::must_wake);
+  ASSERT_TRUE(c.release_to_next(test::wake));
+  ASSERT_TRUE(c.take(&other));
+  calms_down();
+}
+
+// Each thread waits as mutex.cpp does, with a spin in place of the note; some give up, some starve. The holder is calm again after one turn.
 TEST(mutex_core_race, one_at_a_time_and_nobody_is_forgotten) {
-  lockable m;
+  os::init_restartables(true);
+  using core = mutex_core<os::futex_atomics, party, test::parties, 1>;
+  using step = core::step;
+  struct {
+    core::word state{0};
+    test::room room;
+    core c{state, room.guard, room.first, room.last};
+  } m;
+  struct locker {
+    party who;
+    core::record r;
+    locker() { r.who = &who; }
+  };
   constexpr int kThreads = 4;
   constexpr int kRounds = 3000;
   int shared = 0;
@@ -260,8 +315,10 @@ TEST(mutex_core_race, one_at_a_time_and_nobody_is_forgotten) {
         if (!has_it) continue;
         ++shared;
         ++ngot;
-        while (m.c.release_quietly() == step::must_wake)
-          if (m.c.release_to_next(test::wake)) break;
+        if (!m.c.release_alone()) {
+          while (m.c.release_quietly() == step::must_wake)
+            if (m.c.release_to_next(test::wake)) break;
+        }
         if (i % 8 == 0) std::this_thread::yield();
       }
     });
@@ -269,7 +326,7 @@ TEST(mutex_core_race, one_at_a_time_and_nobody_is_forgotten) {
   for (auto& t : threads) t.join();
   EXPECT_EQ(shared, ngot);
   EXPECT_GE(ngot, 2 * kRounds);
-  EXPECT_EQ(m.state.load(), 0u);
+  EXPECT_EQ(m.state.load() & ~core::kTurns, 0u);
 }
 
 }  // namespace

@@ -44,6 +44,12 @@ const auto kRows =
                        dies("weft: membarrier failed (errno=12)"))
         .both("resize_while_computing", "barrier", {ENOSYS, EPERM},
               dies("weft: membarrier failed (errno="))
+#if defined(__x86_64__) && !defined(WEFT_TEST_TSAN)  // nobody else has restartable sequences
+        .both("start", "restart_register", {ENOSYS, EPERM, EINVAL}, succeeds())
+        .once_each("waiting_for_a_mutex", "restart", {ENOMEM, EINTR}, succeeds())
+        .both("waiting_for_a_mutex", "restart", {ENOSYS, EPERM},
+              dies("weft: membarrier failed (errno="))
+#endif
         // --- stopping those who compute ---
         .both("start", "preempt_query", {EINVAL}, kNoSignal)
         .both("start", "preempt_install", {EINVAL}, kNoSignal)

@@ -1,4 +1,5 @@
-// mutex_test.cpp: sync/mutex_core.hpp as weft::mutex uses it, [mutex.pass] [mutex.no_lost_wake] [mutex.no_touch_after_unlock].
+// mutex_test.cpp: sync/mutex_core.hpp as weft::mutex uses it, [mutex.pass] [mutex.calm] [mutex.no_lost_wake]
+// [mutex.no_touch_after_unlock].
 #include "sync/mutex_core.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,8 @@
 namespace weft::model {
 namespace {
 
-using core = sync::mutex_core<model_atomics, timed_waiter, timed_waiters>;
+// The holder is calm again after one turn.
+using core = sync::mutex_core<model_atomics, timed_waiter, timed_waiters, 1>;
 
 struct mutex {
   core::word state{0};
@@ -18,10 +20,12 @@ struct mutex {
 
   core ops() { return {state, guard, first, last}; }
 
-  // As mutex::lock_slow(), without its spinning. nstarving: after so many waits it is handed over.
+  // As mutex::lock(), without its spinning. nstarving: after so many waits it is handed over.
   void lock(party& me, int nstarving = 1000) {
     core m = ops();
     core::record mine{};
+    // As the header does it, and then lock_slow().
+    if ((state.fetch_or(core::kLocked, std::memory_order_acquire) & core::kLocked) == 0) return;
     while (!m.take(&mine)) {
       mine.is_starving = nstarving-- <= 0;
       park(me, [&](timed_waiter* w) {
@@ -48,6 +52,7 @@ struct mutex {
   }
   void unlock() {
     core m = ops();
+    if (m.release_alone()) return;
     for (;;) {
       switch (m.release_quietly()) {
         case core::step::done:
@@ -68,12 +73,14 @@ struct world {
   party callers[3];
   timer clock;
   plain<int> n;
+  model_atomics::atomic<int> point{0};
   int ninside = 0;
   int ndone = 0;
 
   void use() {
     MODEL_CHECK(ninside++ == 0, "two hold it");
     n.set(n.get() + 1);
+    static_cast<void>(point.load(std::memory_order_relaxed));  // another may come now
     --ninside;
   }
   void count(int i, int nstarving = 1000) {
@@ -113,30 +120,76 @@ TEST(mutex_model, who_gives_up_takes_nobodys_wake_up_with_it) {
                  [](world& w) { MODEL_CHECK(w.n.last() >= 3, "one count was lost"); });
 }
 
+// One waits, and will not wait again.
+struct queued : world {
+  core::record late{};
+  timed_waiter late_waiter{&callers[1], nullptr};
+  queued() {
+    core::record mine{};
+    m->ops().take(&mine);
+    late.who = &late_waiter;
+    m->ops().enter(&late);
+  }
+  static void unlock_and_count(queued& w) {
+    w.m->unlock();
+    w.count(0);
+  }
+  static void take_or_give_up(queued& w) {
+    w.callers[1].sleep();
+    if (!w.m->ops().take_or_give_up(&w.late)) return;
+    w.use();
+    w.m->unlock();
+  }
+  static void count_beside(queued& w) { w.count(2); }
+  static void at_end(queued& w) { MODEL_CHECK(w.n.last() >= 2, "one count was lost"); }
+};
+
 // One is woken while the holder takes it again and, since that one is on its way, frees it without waking the next.
 TEST(mutex_model, who_is_woken_and_gives_up_leaves_nobody_behind) {
-  struct queued : world {
-    core::record late{};
-    timed_waiter late_waiter{&callers[1], nullptr};
-    queued() {
-      core::record mine{};
-      m->ops().take(&mine);
-      late.who = &late_waiter;
-      m->ops().enter(&late);
-    }
-  };
-  explore<queued>({[](queued& w) {
-                     w.m->unlock();
-                     w.count(0);
-                   },
-                   [](queued& w) {
-                     w.callers[1].sleep();
-                     if (!w.m->ops().take_or_give_up(&w.late)) return;
-                     w.use();
-                     w.m->unlock();
-                   },
-                   [](queued& w) { w.count(2); }},
-                  [](queued& w) { MODEL_CHECK(w.n.last() >= 2, "one count was lost"); });
+  explore<queued>({queued::unlock_and_count, queued::take_or_give_up, queued::count_beside},
+                  queued::at_end);
+}
+
+struct queued_at_a_calm_one : queued {
+  queued_at_a_calm_one() {
+    m->state.store(core::kLocked | core::kWaiting | core::kCalm, std::memory_order_relaxed);
+  }
+};
+
+TEST(mutex_model, who_is_woken_and_gives_up_beside_a_calm_holder_leaves_nobody_behind) {
+  explore<queued_at_a_calm_one>({[](queued_at_a_calm_one& w) { queued::unlock_and_count(w); },
+                                 [](queued_at_a_calm_one& w) { queued::take_or_give_up(w); },
+                                 [](queued_at_a_calm_one& w) { queued::count_beside(w); }},
+                                [](queued_at_a_calm_one& w) { queued::at_end(w); });
+}
+
+// The last one that waits withdraws as the holder leaves: nothing of it is left, also if nobody else comes by.
+TEST(mutex_model, who_withdraws_beside_a_calm_holder_leaves_nothing_behind) {
+  explore<queued_at_a_calm_one>({[](queued_at_a_calm_one& w) { queued::unlock_and_count(w); },
+                                 [](queued_at_a_calm_one& w) {
+                                   if (w.m->ops().withdraw(&w.late)) return;
+                                   queued::take_or_give_up(w);
+                                 }},
+                                [](queued_at_a_calm_one& w) {
+                                  const std::uint32_t left =
+                                      w.m->state.load(std::memory_order_relaxed);
+                                  MODEL_CHECK((left & ~core::kTurns) == 0,
+                                              "something was left behind");
+                                });
+}
+
+// From wary to calm, and to wary again.
+TEST(mutex_model, a_holder_that_is_calm_again_sees_the_next_that_comes) {
+  explore<world>({[](world& w) { w.count(0), w.count(0), w.count(0); },
+                  [](world& w) { w.count(1), w.count(1); }},
+                 [](world& w) { MODEL_CHECK(w.n.last() == 5, "one count was lost"); });
+}
+
+// One that enters as its mark is wiped out, beside another that enters, and that others have taken and freed meanwhile.
+TEST(mutex_model, who_enters_beside_others_does_not_trust_their_mark) {
+  explore<world>({[](world& w) { w.count(0), w.count(0); }, [](world& w) { w.count(1); },
+                  [](world& w) { w.count(2); }},
+                 [](world& w) { MODEL_CHECK(w.n.last() == 4, "one count was lost"); });
 }
 
 TEST(mutex_model, whoever_had_it_last_may_destroy_it) {

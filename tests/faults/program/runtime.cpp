@@ -155,6 +155,21 @@ SCENARIO(resize_while_computing) {
   });
 }
 
+// Whoever comes to wait for a mutex that was left alone for thousands of turns changes its word beside a calm holder.
+SCENARIO(waiting_for_a_mutex) {
+  weft::run({.max_procs = 2}, [] {
+    attempt([] {
+      weft::mutex m;
+      for (int i = 0; i < 5000; ++i) std::lock_guard hold(m);
+      m.lock();
+      auto other = weft::spawn([&] { std::lock_guard hold(m); });
+      weft::sleep_for(1ms);
+      m.unlock();
+      other.join();
+    });
+  });
+}
+
 // Goroutines, plain threads and the clock wait for one another.
 SCENARIO(waiting) {
   weft::run({.max_procs = 2}, [] {

@@ -79,6 +79,10 @@ struct model_atomics {
       return change("fetch_and", o, [&](T v) { return static_cast<T>(v & n); });
     }
 
+    bool replace_alone(T before, T after) noexcept {
+      return the_engine.replace_alone(cell_, bits(before), bits(after));
+    }
+
     const cell& where() const noexcept { return cell_; }
 
    private:
@@ -115,6 +119,11 @@ struct model_atomics {
   }
   // Over when another has done something: how long it takes is nobody's business here.
   static void nap(std::int64_t) noexcept { the_engine.pause(); }
+  static bool replace_alone(atomic<std::uint32_t>& word, std::uint32_t before,
+                            std::uint32_t after) noexcept {
+    return word.replace_alone(before, after);
+  }
+  static void restart_others() noexcept { the_engine.restart_others(); }
 };
 
 // os::heavy_barrier(), in a machine that has it.

@@ -39,7 +39,7 @@ run_result engine::run(const program& p, strategy& how, const settings& set) {
   trace.clear();
   labels_.clear();
   is_fresh_ = false;
-  nsteps_ = npicks_ = nstores_ = nspurious_ = nlocations_ = 0;
+  nsteps_ = npicks_ = nstores_ = nspurious_ = nrestarts_ = nlocations_ = 0;
   timed_ = paused_ = 0;
   ready_ = bit(p.nthreads) - 1;
   nalive_ = p.nthreads;
@@ -226,6 +226,29 @@ void engine::barrier() {
   if (is_tracing) say("barrier on all threads");
   if (set_.mem == memory::store_buffer) flush_everything();
   if (set_.mem == memory::stale_read) share_views();
+}
+
+void engine::restart_others() {
+  barrier();
+  ++nrestarts_;
+}
+
+bool engine::replace_alone(cell& c, std::uint64_t before, std::uint64_t after) {
+  const unsigned nrestarts = nrestarts_;
+  if (load(c, std::memory_order_relaxed) != before) return false;
+  if (!is_running_) {
+    set_quietly(c, after);
+    return true;
+  }
+  point();
+  if (nrestarts_ != nrestarts) {
+    if (is_tracing) say("is restarted");
+    return false;
+  }
+  if (c.mark != kAlive) [[unlikely]]
+    fail_dead(c);
+  store_now(c, after, std::memory_order_release);
+  return true;
 }
 
 bool engine::compare_exchange(cell& c, std::uint64_t& expected, std::uint64_t value,

@@ -106,16 +106,7 @@ class engine {
   void store(cell& c, std::uint64_t value, std::memory_order order) {
     if (!is_running_) return set_quietly(c, value);
     arrive(c);
-    if (is_tracing) [[unlikely]]
-      tell("store", c, order, value);
-    if (set_.mem == memory::sc) {
-      c.value = value;
-    } else if (set_.mem == memory::store_buffer) {
-      store_buffered(c, value, order);
-    } else {
-      store_stale(c, value, order);
-    }
-    note_store();
+    store_now(c, value, order);
   }
 
   // change(old) -> new. Gives the old one.
@@ -148,6 +139,10 @@ class engine {
   void wake(const cell& word, int count);
   // On every thread at once.
   void barrier();
+  // The same, and whoever is in the midst of replace_alone() fails.
+  void restart_others();
+  // A load, and a store: others may come between, and are overwritten.
+  bool replace_alone(cell& c, std::uint64_t before, std::uint64_t after);
 
   // --- data that is not atomic (plain.hpp) ---
 
@@ -254,6 +249,19 @@ class engine {
 
   void set_quietly(cell& c, std::uint64_t value);
 
+  void store_now(cell& c, std::uint64_t value, std::memory_order order) {
+    if (is_tracing) [[unlikely]]
+      tell("store", c, order, value);
+    if (set_.mem == memory::sc) {
+      c.value = value;
+    } else if (set_.mem == memory::store_buffer) {
+      store_buffered(c, value, order);
+    } else {
+      store_stale(c, value, order);
+    }
+    note_store();
+  }
+
   std::uint64_t load_buffered(const cell& c);
   void store_buffered(cell& c, std::uint64_t value, std::memory_order order);
   // The current thread's queue is empty, and all that others may have stored at c before now is chosen.
@@ -298,6 +306,7 @@ class engine {
   unsigned npicks_ = 0;
   unsigned nstores_ = 0;
   unsigned nspurious_ = 0;
+  unsigned nrestarts_ = 0;
   unsigned nlocations_ = 0;
   std::uint64_t nbuffered_ = 0;
   thread threads_[kMaxThreads];

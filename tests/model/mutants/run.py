@@ -2,6 +2,7 @@
 """run: explores a protocol with a planted fault, and expects that the explorer finds it.
 
     run.py --list
+    run.py --check
     run.py --work FOLDER --explorer LIBRARY [--compiler C++] [--flags "..."] NAME
 
 The header is copied to FOLDER with the passage changed, the protocol's scenarios are compiled with that folder before src/, and run. Exit
@@ -33,14 +34,19 @@ def cannot(text):
     sys.exit(2)
 
 
-def plant(mutant, folder):
-    """The changed header, below `folder` by the path it has below src/."""
+def changed_header(mutant):
     text = (ROOT / "src" / mutant.header).read_text()
     for old, new in mutant.changes():
         n = text.count(old)
         if n != 1:
             cannot(f"{mutant.name}: a passage to change stands {n} times in src/{mutant.header}; adapt tests/model/mutants/table.py")
         text = text.replace(old, new)
+    return text
+
+
+def plant(mutant, folder):
+    """The changed header, below `folder` by the path it has below src/."""
+    text = changed_header(mutant)
     changed = folder / mutant.header
     changed.parent.mkdir(parents=True, exist_ok=True)
     changed.write_text(text)
@@ -70,6 +76,7 @@ def run_scenarios(mutant, program):
 def main():
     p = argparse.ArgumentParser(prog="run.py", description="Explores a protocol with a planted fault.")
     p.add_argument("--list", action="store_true", help="names only")
+    p.add_argument("--check", action="store_true", help="whether each passage to change still stands in its header, once")
     p.add_argument("--work", type=Path, help="where to put the changed header and the program")
     p.add_argument("--explorer", type=Path, help="the library weft_explorer")
     p.add_argument("--compiler", default=os.environ.get("CXX", "c++"))
@@ -78,6 +85,10 @@ def main():
     opts = p.parse_args()
     if opts.list:
         print("\n".join(m.name for m in MUTANTS))
+        return 0
+    if opts.check:
+        for mutant in MUTANTS:
+            changed_header(mutant)
         return 0
     if not (opts.name and opts.work and opts.explorer):
         p.error("a name, --work and --explorer are needed")

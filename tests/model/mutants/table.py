@@ -344,7 +344,8 @@ WAITING = (
     Mutant(
         "waiters_read_after_they_were_woken",
         "sync/wait_record.hpp",
-        """    in_order = r->next;  // before the owner of *r runs on
+        """    in_order = r->next;               // before the owner of *r runs on
+    __builtin_prefetch(in_order, 0);  // it lies in a stack that has been left alone for long
     wake(r->who);""",
         """    wake(r->who);
     in_order = r->next;""",
@@ -373,9 +374,8 @@ WAITING = (
     Mutant(
         "mutex_enters_a_free_one",
         "sync/mutex_core.hpp",
-        """      if ((seen & kLocked) == 0) return false;
-    } while""",
-        "    } while",
+        "        if ((seen & kLocked) == 0 && !also_if_free) return false;\n",
+        "",
         "mutex",
         "whoever enters as it is freed is not seen by who frees it",
         memory="sc",
@@ -383,7 +383,7 @@ WAITING = (
     weaker(
         "mutex_freed_relaxed",
         "sync/mutex_core.hpp",
-        """      if (state_.compare_exchange_weak(seen, seen & ~kLocked,
+        """      if (state_.compare_exchange_weak(seen, calmer(seen) & ~kLocked,
                                        std::memory_order_release,     // [mutex.pass]""",
         RELEASE,
         "mutex",
@@ -391,10 +391,49 @@ WAITING = (
         memory="stale_read",
     ),
     Mutant(
+        "mutex_changed_without_a_restart",
+        "sync/mutex_core.hpp",
+        "      A::restart_others();\n",
+        "",
+        "mutex",
+        "a holder that has looked already wipes out the mark of one that made sure that it was there",
+        memory="sc",
+    ),
+    Mutant(
+        "mutex_change_not_looked_for_after_the_restart",
+        "sync/mutex_core.hpp",
+        """      if ((state_.load(std::memory_order_relaxed) & bits) == value)
+        return true;  // behind a barrier""",
+        "      return true;",
+        "mutex",
+        "whoever waits for one that was freed meanwhile has nobody who would wake him",
+        memory="sc",
+    ),
+    Mutant(
+        "mutex_others_change_it_before_one_is_sure",
+        "sync/mutex_core.hpp",
+        "      A::restart_others();\n",
+        "      guard_.unlock();\n      A::restart_others();\n      guard_.lock();\n",
+        "mutex",
+        "two who enter take each other's mark for their own",
+        memory="sc",
+        budget=200_000,
+    ),
+    Mutant(
+        "mutex_turn_given_up_behind_the_holders_back",
+        "sync/mutex_core.hpp",
+        "if (change_beside_holder(kWokenMask, 0)) {",
+        "if (is_locked()) {\n        clear(kWokenMask);",
+        "mutex",
+        "a calm holder puts the mark back of one that is on its way no more",
+        scenario="*calm_holder*",
+        memory="sc",
+    ),
+    Mutant(
         "mutex_turn_is_kept_by_who_gives_up",
         "sync/mutex_core.hpp",
-        "      if (!mine->is_woken) return false;\n      std::uint32_t seen",
-        "      return false;\n      std::uint32_t seen",
+        "      if (!mine->is_woken) return false;\n",
+        "      return false;\n",
         "mutex",
         "who was woken and gives up takes the wake-up with it",
         scenario="*who_gives_up*",
@@ -555,13 +594,13 @@ POLL_AND_TIMERS = (
     }
   }
 
-  // By whoever has changed""",
+  // Asks for the waiter's frame""",
         """      word_.store(next, std::memory_order_release);
       return to_waiter(seen);
     }
   }
 
-  // By whoever has changed""",
+  // Asks for the waiter's frame""",
         "poll_word",
         "poller and closer wake the same waiter, or a waiter that comes is overwritten",
         memory="sc",
@@ -592,7 +631,7 @@ POLL_AND_TIMERS = (
     weaker(
         "timer_next_published_by_a_release",
         "rt/timer_heap.hpp",
-        "next_.store(when_ns, std::memory_order_seq_cst);       // [timer.no_lost_wake]",
+        "next_.store(when_ns, std::memory_order_seq_cst);             // [timer.no_lost_wake]",
         SEQ_CST,
         "timer_heap",
         "golang/go#44868 of a kind: a timer is armed as the last one goes to sleep, and neither sees the other",
