@@ -8,7 +8,7 @@
 //   struct context                          stack pointer, frame pointer, address to go on at
 //   switch_context(from, to)                saves here into *from, goes on at *to; returns when someone switches back
 //   make_context(c, top, entry, arg)        a context that calls entry(arg) on an empty stack; entry never returns
-//   peek_stack_pointer(c)                   its stack pointer, perhaps while somebody else runs it: a hint
+//   peek(pointer)                           what a pointer holds, perhaps while somebody else changes it: a hint
 //   struct fp_control, save/load            the floating-point control words the ABI calls callee-saved
 //
 // Not switched, since they belong to the thread: the signal mask, thread_local variables, the alternate signal stack.
@@ -40,9 +40,15 @@ inline fp_control current_fp_control() noexcept {
 // Asks for what a switch to *c, and the first calls after it, touch of its stack. Only a hint: it may have gone on, or ended, meanwhile.
 [[gnu::always_inline]] inline void prefetch_stack(const context* c) noexcept {
   constexpr std::uintptr_t kLine = 64;
-  const std::uintptr_t sp = peek_stack_pointer(c);  // a number: there may be no stack at all
+  const std::uintptr_t sp = peek(c->sp);  // a number: there may be no stack at all
   for (std::uintptr_t at = sp - kLine; at != sp + 3 * kLine; at += kLine)
     __builtin_prefetch(reinterpret_cast<const void*>(at), 1);
+}
+
+// Asks for what the pointer leads to. Only a hint, as above.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_there(T* const& pointer) noexcept {
+  __builtin_prefetch(reinterpret_cast<const void*>(peek(pointer)), 1);
 }
 
 using entry_function = void (*)(void* arg);

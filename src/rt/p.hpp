@@ -41,10 +41,10 @@ struct alignas(64) P {
   std::uint32_t counted_budget = 0;  // what it was when the direct switches were last added up
   std::uint32_t lent_budget = 0;     // L: what direct_budget was when it was lent, if it is
   G* picked = nullptr;               // taken from a queue already, and to be run next
+  G* handy = nullptr;                // the front, where nobody was woken for it (sched/wake.hpp)
   std::int32_t defer_trust = 0;      // how well deferring wake-ups has worked here (sched/wake.hpp)
-  std::atomic<std::uint32_t> deferral{
-      0};  // odd: somebody waits at the front, and nobody was woken for it
-  std::atomic<bool> was_defer_wrong{false};  // sysmon or a thief found that one
+  std::atomic<std::uint32_t> deferral{0};    // odd: there is a handy one, for those who look
+  std::atomic<bool> was_defer_wrong{false};  // a front was taken by sysmon or a thief
 
   G* free_first = nullptr;  // free goroutines
   std::uint32_t nfree = 0;
@@ -59,6 +59,8 @@ struct alignas(64) P {
   bool was_theirs = false;       // L: handed to one that was stopped, before its own queue
   M* lender =
       nullptr;  // L: from whom it was taken for a while: a stop of the world, or to be borrowed
+  std::atomic<bool> is_kept{
+      false};  // L: nobody uses it, and m, which is LOST, has it for the asking; else a hint
 
   // What sysmon saw last.
   struct {

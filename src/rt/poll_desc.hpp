@@ -37,6 +37,9 @@ struct alignas(64) poll_desc {
 
   side& of(poll_for what) noexcept { return what == poll_for::reading ? reading : writing; }
 
+  // Asks for what from_cookie() and telling touch.
+  static void prefetch(std::uint64_t cookie) noexcept { __builtin_prefetch(place_of(cookie), 1); }
+
   // What the kernel hands back with each event: where the record lies, and its generation.
   static constexpr unsigned kGenerationBits = 22;
   std::uint64_t cookie() const noexcept {
@@ -47,8 +50,7 @@ struct alignas(64) poll_desc {
   // The record, or null if it has a new owner by now. Asked without a lock: it may get one right after. Then that one is told of
   // something that has not happened to it, and looks in vain.
   static poll_desc* from_cookie(std::uint64_t cookie) noexcept {
-    auto* const desc = reinterpret_cast<poll_desc*>(
-        static_cast<std::uintptr_t>(cookie >> kGenerationBits) * alignof(poll_desc));
+    poll_desc* const desc = place_of(cookie);
     // acquire: with the fetch_add of the new owner, whose record it is then
     const std::uint32_t now = desc->generation.load(std::memory_order_acquire) & kGenerationMask;
     return now == (cookie & kGenerationMask) ? desc : nullptr;
@@ -56,6 +58,11 @@ struct alignas(64) poll_desc {
 
  private:
   static constexpr std::uint32_t kGenerationMask = (std::uint32_t{1} << kGenerationBits) - 1;
+
+  static poll_desc* place_of(std::uint64_t cookie) noexcept {
+    return reinterpret_cast<poll_desc*>(static_cast<std::uintptr_t>(cookie >> kGenerationBits) *
+                                        alignof(poll_desc));
+  }
 };
 static_assert(48 - 6 + poll_desc::kGenerationBits <= 64, "addresses have 48 bits");
 

@@ -60,6 +60,14 @@ class basic_poll_word {
     }
   }
 
+  // Asks for the waiter's frame, if there is one. Only a hint: it may have gone on meanwhile. Relaxed: a number, which nobody follows.
+  void prefetch_waiter() const noexcept {
+    const std::uintptr_t at = word_.load(std::memory_order_relaxed);
+    if (at == kNone || at == kReady) return;
+    for (std::uintptr_t line = 0; line != kFrameLines; ++line)
+      __builtin_prefetch(reinterpret_cast<const void*>(at - 64 * line), 1);
+  }
+
   // By whoever has changed the end of waits: the one to wake, or null.
   Waiter* evict() noexcept {
     std::uintptr_t seen = word_.load(std::memory_order_seq_cst);  // [poll.no_lost_end]
@@ -78,6 +86,8 @@ class basic_poll_word {
  private:
   static constexpr std::uintptr_t kNone = 0;
   static constexpr std::uintptr_t kReady = 1;
+  // The waiter, and what it calls to wait, whose frames lie below it.
+  static constexpr std::uintptr_t kFrameLines = 4;
 
   static std::uintptr_t of(Waiter* w) noexcept { return reinterpret_cast<std::uintptr_t>(w); }
   static Waiter* to_waiter(std::uintptr_t word) noexcept {

@@ -100,6 +100,31 @@ TEST_F(timer_heap, fires_at_its_time_and_not_a_nanosecond_before) {
       << "what has fired is its owner's, not the heap's to release";
 }
 
+TEST_F(timer_heap, few_are_got_up_for_at_their_time) {
+  EXPECT_EQ(heap.wake_when(), kNever);
+  for (std::int64_t when : {1000, 1001, 1002, 1003}) heap.arm(make(), when);
+  EXPECT_EQ(heap.wake_when(), 1000);
+  heap.arm(make(), 1'000'000);
+  run_due(1000);
+  EXPECT_EQ(heap.wake_when(), 1001) << "those that come together are still few";
+}
+
+TEST_F(timer_heap, a_crowd_is_got_up_for_together) {
+  for (std::int64_t when = 1000; when < 1100; ++when) heap.arm(make(), when);
+  run_due(1000);
+  EXPECT_EQ(heap.next_when(), 1001);
+  EXPECT_EQ(heap.wake_when(), 1001 + 50'000);
+  run_due(1097);
+  EXPECT_EQ(heap.wake_when(), 1098) << "two are left";
+}
+
+TEST_F(timer_heap, a_crowd_that_is_never_due_has_no_time) {
+  for (int i = 0; i < 10; ++i) heap.arm(make(), kNever);
+  heap.arm(make(), 5);
+  run_due(5);
+  EXPECT_EQ(heap.wake_when(), kNever);
+}
+
 TEST_F(timer_heap, says_which_arming_is_the_earliest) {
   EXPECT_EQ(heap.arm(make(), 50).status, arm_status::earliest);
   EXPECT_EQ(heap.arm(make(), 60).status, arm_status::armed);

@@ -47,6 +47,20 @@ bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
   return true;
 }
 
+// One that is kept for its lender: no more than L is needed.
+bool borrow_kept(M* mp) noexcept {
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
+  for (std::uint32_t i = 0; i < n; ++i) {
+    P* const pp = p_at(i);
+    M* const v = take_kept(pp);
+    if (v == nullptr) continue;
+    if (!take_over(mp, v, pp, victim::computing)) return false;
+    sched.nborrowed.fetch_add(1, std::memory_order_relaxed);  // only counted
+    return true;
+  }
+  return false;
+}
+
 bool borrow_of_kind(M* mp, victim kind) noexcept {
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
   const std::uint32_t first = static_cast<std::uint32_t>(mp->random.next()) % n;
@@ -90,8 +104,24 @@ void end_loan_locked(P* pp) noexcept {
 bool borrow(M* mp) noexcept {
   // Without the signal nobody could stop the lender should we not give it back soon: two would run on one P.
   return borrow_of_kind(mp, victim::blocked) ||
-         (rt::kPreempts && can_signal() && borrow_of_kind(mp, victim::computing));
+         (rt::kPreempts && can_signal() &&
+          (borrow_kept(mp) || borrow_of_kind(mp, victim::computing)));
 }
+
+namespace {
+
+// The lender is LOST, and stays so until it comes for its P; if the next borrower is sooner, neither has to be asked. It computes, so it
+// may not come for a long time; one that sleeps comes at once, on credit.
+void keep_locked(P* pp, M* lender) noexcept {
+  unlist_lost_locked(lender);
+  end_loan_locked(pp);
+  // relaxed, both: for those who look, or under L
+  pp->status.store(p_status::running, std::memory_order_relaxed);
+  pp->is_kept.store(true, std::memory_order_relaxed);
+  pp->m.store(lender, std::memory_order_release);  // as attach_locked()
+}
+
+}  // namespace
 
 bool give_back(M* mp) noexcept {
   mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own
@@ -104,7 +134,11 @@ bool give_back(M* mp) noexcept {
     return false;
   }
   release_p(mp);
-  attach_locked(pp, lender);
+  if (lender->curg()->has_habit()) {
+    attach_locked(pp, lender);
+  } else {
+    keep_locked(pp, lender);
+  }
   return true;
 }
 

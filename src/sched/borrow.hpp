@@ -5,6 +5,9 @@
 // the moment, without a P, and gets it back as soon as the borrower stops, without ever having noticed. Only if it
 // computes for 0.2 ms without a P is it stopped by signal (preempt.hpp).
 //
+// "Back" means that the P is kept for its lender (P::is_kept): it stays LOST, but its P is not used and is its own at its next call. Until
+// then the next borrower, sysmon, or a stop of the world can have it for L alone, without the handshake and its barrier.  [detach.kept]
+//
 // The P remembers from whom it was taken (P::lender), the M that it is not its own (M::is_borrowing): it runs what is urgent, nothing from
 // the P's own queue, and no slice begins or ends.
 #pragma once
@@ -17,7 +20,7 @@ namespace weft::sched {
 // and will look at what is urgent on its way out; mp is marked as before.
 bool borrow(M* mp) noexcept;
 
-// mp holds a borrowed P. True: it went back to its lender, and mp has none. False: the lender came for it meanwhile (or the world stops):
+// mp holds a borrowed P. True: it went back to its lender, or is kept for it, and mp has none. False: the lender came for it meanwhile (or the world stops):
 // mp keeps it as its own.
 bool give_back(M* mp) noexcept;
 

@@ -15,12 +15,10 @@ constexpr std::int64_t kLongestRestNs = 10 * os::kMillisecond;
 constexpr int kLooks = 3;
 constexpr std::uint32_t kMostNamed = 8;
 
-// A goroutine at the front whose wake-up was left out a short while ago is not forgotten. What sysmon has seen of it is sysmon's own.
+// One that was kept handy a short while ago is not forgotten. What sysmon has seen of it is sysmon's own.
 bool is_forgotten(const P* pp, std::int64_t now_ns) noexcept {
-  if (pp->queue.ring_size() != 0) return true;
-  if (!pp->queue.has_next()) return false;
-  return !is_deferred(pp->deferral.load(std::memory_order_relaxed)) ||  // a hint
-         now_ns - pp->seen.deferral_since_ns >= kLongestRestNs;
+  if (pp->queue.ring_size() != 0 || pp->queue.has_next()) return true;
+  return is_deferring(pp) && now_ns - pp->seen.deferral_since_ns >= kLongestRestNs;
 }
 
 bool is_any_forgotten(std::int64_t now_ns) noexcept {
@@ -74,9 +72,9 @@ void describe_queues(os::text& t) noexcept {
   std::uint32_t nnamed = 0;
   for (std::uint32_t i = 0; i < n && nnamed < kMostNamed; ++i) {
     const P* const pp = p_at(i);
-    if (pp->queue.is_empty()) continue;
+    if (pp->queue.is_empty() && !is_deferring(pp)) continue;
     ++nnamed;
-    t << ", " << pp->queue.ring_size() << (pp->queue.has_next() ? " and a front" : "")
+    t << ", " << pp->queue.ring_size() << (pp->queue.has_next() || is_deferring(pp) ? " and a front" : "")
       << " in that of processor " << i;
   }
 }

@@ -24,6 +24,26 @@ P* detach(M* v, std::uint32_t requester, Wanted&& is_wanted) noexcept {
   return held;
 }
 
+// A P that came back from a loan is kept for its lender (borrow.hpp). Under L.
+inline bool is_kept_for_locked(const P* pp, const M* v) noexcept {
+  // relaxed, both: change under L
+  return pp != nullptr && pp->is_kept.load(std::memory_order_relaxed) &&
+         pp->m.load(std::memory_order_relaxed) == v;
+}
+// The M for which pp was kept; pp is in the caller's hands then, as after detach(). Null: it was not.
+// No handshake and no barrier: that M is LOST already, and whatever it does next, it comes to L first.  [detach.kept]
+inline M* take_kept_locked(P* pp) noexcept {
+  // relaxed, all: change under L
+  if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;
+  pp->is_kept.store(false, std::memory_order_relaxed);
+  return pp->m.exchange(nullptr, std::memory_order_relaxed);
+}
+inline M* take_kept(P* pp) noexcept {
+  if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;  // a hint
+  locked l;
+  return take_kept_locked(pp);
+}
+
 // The goroutine that v runs, if it may lose its P now. Gs are never unmapped; asked while a request stands.
 inline bool may_lose(const M* v, g_status wanted) noexcept {
   const G* const gp = v->curg();

@@ -44,6 +44,15 @@ bool take_p_locked(M* mp) noexcept {
   return true;
 }
 
+// What is kept for us. mp is LOST and has come in.
+bool take_own_back_locked(M* mp) noexcept {
+  P* const pp = mp->proc();
+  if (!is_kept_for_locked(pp, mp)) return false;
+  take_kept_locked(pp);
+  attach_locked(pp, mp);
+  return true;
+}
+
 bool has_credit(const M* mp, const G* gp) noexcept {
   return (gp->has_habit() || mp->is_on_credit) &&
          mp->computes_since_cpu.load(std::memory_order_relaxed) == 0;  // sysmon has not seen it
@@ -78,7 +87,8 @@ void queue_self_locked(M* mp, G* gp) noexcept {
 entrance come_in(M* mp, G* gp) noexcept {
   locked l;
   if (!mp->detach.is_lost()) return entrance::open;  // given back meanwhile
-  mp->p.store(nullptr, std::memory_order_relaxed);   // our own; others ask under L
+  if (take_own_back_locked(mp)) return entrance::open;
+  mp->p.store(nullptr, std::memory_order_relaxed);  // our own; others ask under L
   unlist_lost_locked(mp);
   if (mp->is_doomed) return entrance::doomed;
   if (take_p_locked(mp)) return entrance::open;

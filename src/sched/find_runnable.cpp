@@ -54,6 +54,7 @@ bool drop_p(M* mp, G*& found) noexcept {
   locked l;
   // relaxed: changes under L. Then the P is given to the stopper instead.
   if (sched.is_stopping.load(std::memory_order_relaxed)) return false;
+  if ((found = take_handy(pp)) != nullptr) return false;  // whoever we have just looked for it
   if ((found = take_global_locked(pp, rt::run_queue::kCapacity / 2)) != nullptr) return false;
   if (!mp->is_spinning.load(std::memory_order_relaxed) && sched.must_spin_first()) {
     begin_spinning(
@@ -74,6 +75,7 @@ bool regain_p(M* mp) noexcept {
 }
 
 void end_slice(P* pp) noexcept {
+  if (G* const gp = take_handy(pp)) put_local(pp, gp);
   if (G* const gp = pp->queue.take_next()) put_local(pp, gp);
 }
 

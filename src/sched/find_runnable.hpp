@@ -30,15 +30,20 @@ inline constexpr std::uint32_t kAskForStack = 3;
   __builtin_prefetch(far, 1);
   __builtin_prefetch(&far->goid, 1);
   __builtin_prefetch(far->closure, 1);
-  if (const G* const near = pp->queue.ahead(kAskForStack)) arch::prefetch_stack(&near->context);
+  if (const G* const near = pp->queue.ahead(kAskForStack)) {
+    arch::prefetch_stack(&near->context);
+    arch::prefetch_there(near->stack);  // what it notes when it waits again
+  }
 }
 
 // From pp's own queue: the front, which inherits the time slice (schedtick stays), else the oldest of the ring.
 // by_yield: the running goroutine only makes room and will run on, which says nothing for deferring wake-ups.
 [[gnu::always_inline]] inline G* take_own(P* pp, bool by_yield = false) noexcept {
-  if (G* const gp = pp->queue.take_next(pp->is_alone)) {
+  G* front = take_handy(pp);
+  if (front == nullptr) front = pp->queue.take_next(pp->is_alone);
+  if (front != nullptr) {
     front_was_taken(pp, !by_yield);
-    return gp;
+    return front;
   }
   G* const gp = pp->queue.pop(pp->is_alone);
   if (gp != nullptr) {

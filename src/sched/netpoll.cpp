@@ -2,6 +2,7 @@
 #include "sched/netpoll.hpp"
 
 #include <cerrno>
+#include <span>
 
 #include "os/clock.hpp"
 #include "os/poller.hpp"
@@ -108,31 +109,67 @@ void end_count() noexcept {
 
 // --- waking ---
 
-void tell(rt::poll_word& word, rt::g_queue& woken) noexcept {
-  poll_waiter* const w = word.notify();
-  if (w == nullptr) return;
-  w->is_ready = true;
-  G* const gp = take_waiter(w->who);
-  if (gp == nullptr || is_abandoned(gp)) return;
-  claim_waiting(gp);
-  woken.push_back(gp);
-}
+// Who is told, from what the kernel says to what the goroutine is. Each step reads what the one before has found, and after a while of
+// waiting none of it is in a cache: the record, the frame of whoever waits, its G. So each step is taken for all before the next one, and asks
+// for what that will need: the waits for memory pass side by side and not one after the other.
+class told {
+ public:
+  explicit told(std::span<const os::poll_event> events) noexcept : events_(events) {
+    for (const os::poll_event& e : events_) poll_desc::prefetch(e.cookie);
+    for (const os::poll_event& e : events_) prefetch_waiters(e);
+    for (const os::poll_event& e : events_) find_waiters(e);
+  }
+
+  // All that can go on now.
+  rt::g_queue claim() noexcept {
+    rt::g_queue woken;
+    for (std::size_t i = 0; i < ngs_; ++i) {
+      if (is_abandoned(gs_[i])) continue;
+      claim_waiting(gs_[i]);
+      woken.push_back(gs_[i]);
+    }
+    return woken;
+  }
+
+ private:
+  static void prefetch_waiters(const os::poll_event& e) noexcept {
+    const poll_desc* const desc = poll_desc::from_cookie(e.cookie);
+    if (desc == nullptr) return;
+    if (e.is_readable) desc->reading.word.prefetch_waiter();
+    if (e.is_writable) desc->writing.word.prefetch_waiter();
+  }
+
+  void find_waiters(const os::poll_event& e) noexcept {
+    poll_desc* const desc = poll_desc::from_cookie(e.cookie);
+    if (desc == nullptr) return;
+    // seq_cst: before the word, which whoever relies on it looks at afterwards  [fd.drained]
+    if (e.is_unusual) desc->is_unusual.store(true, std::memory_order_seq_cst);
+    if (e.is_readable) find_waiter(desc->reading.word);
+    if (e.is_writable) find_waiter(desc->writing.word);
+  }
+
+  void find_waiter(rt::poll_word& word) noexcept {
+    poll_waiter* const w = word.notify();
+    if (w == nullptr) return;
+    w->is_ready = true;
+    G* const gp = take_waiter(w->who);
+    if (gp == nullptr) return;
+    __builtin_prefetch(gp, 1);
+    __builtin_prefetch(&gp->goid, 1);
+    gs_[ngs_++] = gp;
+  }
+
+  std::span<const os::poll_event> events_;
+  G* gs_[2 * kEvents];
+  std::size_t ngs_ = 0;
+};
 
 rt::g_queue ask(std::int64_t deadline_ns) noexcept {
   os::poll_event events[kEvents];
   const std::size_t n = poller.wait(events, deadline_ns);
   sched.npolls.fetch_add(1, std::memory_order_relaxed);  // sysmon looks whether it changes
   if (n != 0) dawdle(window::polled);
-  rt::g_queue woken;
-  for (std::size_t i = 0; i < n; ++i) {
-    poll_desc* const desc = poll_desc::from_cookie(events[i].cookie);
-    if (desc == nullptr) continue;
-    // seq_cst: before the word, which whoever relies on it looks at afterwards  [fd.drained]
-    if (events[i].is_unusual) desc->is_unusual.store(true, std::memory_order_seq_cst);
-    if (events[i].is_readable) tell(desc->reading.word, woken);
-    if (events[i].is_writable) tell(desc->writing.word, woken);
-  }
-  return woken;
+  return told({events, n}).claim();
 }
 
 void evict(rt::poll_word& word) noexcept {

@@ -142,8 +142,7 @@ namespace {
   claim_waiting(gp);
   // relaxed: fixed before any thread was made
   if (mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed)) [[likely]] {
-    P* const pp = mp->proc();
-    wake_for_front(pp, put_next(pp, gp));
+    put_in_front(mp->proc(), gp);
     return;
   }
   if (mp == nullptr) {
@@ -169,6 +168,35 @@ void ready(M* mp, G* gp) noexcept {
   ready_ordinary(mp, gp);
 }
 
+void waking::add_in_front(G* gp) noexcept {
+  __builtin_prefetch(gp, 1);
+  __builtin_prefetch(&gp->goid);  // its epoch
+  if (G* const asked_for = std::exchange(coming_[ncome_++ % kAhead], gp)) claim(asked_for);
+}
+
+void waking::claim(G* gp) noexcept {
+  if (gp->place != G::kOrdinary) [[unlikely]] {
+    if (gp->is_proxy()) return wake_foreign(gp);
+    if (is_abandoned(gp)) return;
+    unblock(gp);
+  }
+  if (gp->epoch != sched.epoch.load(std::memory_order_relaxed)) return;  // as is_abandoned()
+  claim_waiting(gp);
+  woken_.push_front(gp);
+}
+
+void waking::end() noexcept {
+  for (std::size_t i = 0; i < kAhead; ++i)
+    if (G* const gp = coming_[ncome_++ % kAhead]) claim(gp);
+  if (woken_.size() > rt::run_queue::kSpill) {
+    put_all_global(woken_);
+    wake_one();
+    return;
+  }
+  P* const pp = mp_->proc();
+  while (G* const gp = woken_.pop_front()) put_in_front(pp, gp);
+}
+
 namespace {
 
 // On a borrowed P only what is urgent may run: nobody else is made room for. One whose slice is over is not urgent any more.
@@ -185,8 +213,8 @@ M* yield_borrowing(M* mp, G* self) noexcept {
   const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
   if (rt::kPreempts && !migrates && mp->is_borrowing.load(std::memory_order_relaxed))  // our own
     return yield_borrowing(mp, self);
-  if (!migrates && mp->proc()->picked == nullptr && !mp->detach.wants_attention() &&
-      !anything_queued())
+  if (const P* const pp = mp->proc(); !migrates && pp->picked == nullptr && pp->handy == nullptr &&
+                                      !mp->detach.wants_attention() && !anything_queued())
     return mp;
   mp->commit.kind = migrates ? rt::departure::yield_global : rt::departure::yield;
   mp->commit.gp = self;

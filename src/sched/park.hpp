@@ -44,6 +44,29 @@ void claim_waiting(G* gp) noexcept;
 // A goroutine of a runtime that has ended is left alone.
 void ready(M* mp, G* gp) noexcept;
 
+// Wakes many, who are named last come first and go on first come first. Each was in a list that is followed through the stacks of those who
+// wait, none of which is in a cache: so the list is followed once, and a G is asked for some places before it is touched. Inside the bracket.
+class waking {
+ public:
+  explicit waking(M* mp) noexcept : mp_(mp) {}
+  // False: they must be woken one by one, by ready().
+  static bool is_for(const M* mp) noexcept {
+    return mp != nullptr && !sched.is_chaotic.load(std::memory_order_relaxed);  // fixed at start
+  }
+  void add_in_front(G* gp) noexcept;
+  void end() noexcept;
+
+ private:
+  static constexpr std::size_t kAhead = 8;
+
+  void claim(G* gp) noexcept;
+
+  M* const mp_;
+  G* coming_[kAhead] = {};
+  std::size_t ncome_ = 0;
+  rt::g_queue woken_;
+};
+
 // Puts the running goroutine at the end of the queue and has the scheduler look round. Inside the bracket; afterwards ask for the
 // M again.
 void yield_through_g0(M* mp) noexcept;

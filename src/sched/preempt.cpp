@@ -150,6 +150,27 @@ bool look_after(M* v, std::int64_t now_ns) noexcept {
   return true;
 }
 
+// pp is kept for v: then it is ours, and this is the goroutine that v runs.
+G* take_kept_from(M* v, P* pp) noexcept {
+  if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;  // a hint
+  locked l;
+  if (!is_kept_for_locked(pp, v)) return nullptr;
+  take_kept_locked(pp);
+  return v->curg();
+}
+
+// The goroutine that v runs, and pp, its P, in our hands; or null. `still` is asked when the barrier has taken its time.
+template <class Still>
+G* take_from(M* v, P* pp, Still&& still) noexcept {
+  if (G* const gp = take_kept_from(v, pp)) return gp;
+  G* gp = nullptr;
+  P* const held = detach(v, kSysmonRequest, [&](P* p) {
+    gp = v->curg();
+    return p == pp && may_lose(v, g_status::running) && still();
+  });
+  return held != nullptr ? gp : nullptr;
+}
+
 // The next ones of those in the list, round robin.
 std::uint32_t take_turns_locked(base::linked_list<M, &M::lost_link>& list, std::uint32_t most,
                                 M** out) noexcept {
@@ -234,19 +255,15 @@ void end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
   if (v == nullptr) return;
   const bool is_asleep = look_at(v) == os::thread_activity::asleep;
-  G* gp = nullptr;
-  P* const held = detach(v, kSysmonRequest, [&](P* p) {
-    gp = v->curg();
-    return p == pp && may_lose(v, g_status::running);
-  });
-  if (held == nullptr) return;
+  G* const gp = take_from(v, pp, [] { return true; });
+  if (gp == nullptr) return;
   gp->set_manner(G::kHabit, is_asleep);
   // One that has used no CPU to speak of since it was asked sleeps, or waits for a CPU: it is looked after as any other.
   const bool has_computed =
       !is_asleep && v->seen.eye.cpu_ns() - pp->seen.asked_cpu >= kComputeWithoutPNs;
   {
     locked l;
-    if (is_still_out_locked(v, held)) {
+    if (is_still_out_locked(v, pp)) {
       list_lost_locked(v, is_asleep);
       v->was_slice_over = true;
       if (has_computed)
@@ -256,7 +273,7 @@ void end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
     if (is_asleep) sched.nstopped_first = static_cast<std::uint32_t>(sched.stopped.size());
   }
   sched.npreempted.fetch_add(1, std::memory_order_relaxed);  // only counted
-  hand_off(held);
+  hand_off(pp);
   if (has_computed) stop_by_signal(v, now_ns);
 }
 
@@ -264,22 +281,19 @@ bool take_from_sleeper(P* pp) noexcept {
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
   if (v == nullptr || v->detach.is_inside() || look_at(v) != os::thread_activity::asleep)
     return false;
-  G* gp = nullptr;
-  P* const held = detach(v, kSysmonRequest, [&](P* p) {
-    gp = v->curg();
-    return p == pp && may_lose(v, g_status::running) &&
-           look_at(v) == os::thread_activity::asleep;  // not: it slept, and now it computes
-  });
-  if (held == nullptr) return false;
+  // not: it slept, and now it computes
+  const auto still_asleep = [v] { return look_at(v) == os::thread_activity::asleep; };
+  G* const gp = take_from(v, pp, still_asleep);
+  if (gp == nullptr) return false;
   saw_asleep(v);
   gp->set_manner(G::kHabit, true);
   {
     locked l;
-    if (is_still_out_locked(v, held)) list_lost_locked(v, true);
+    if (is_still_out_locked(v, pp)) list_lost_locked(v, true);
     sched.nstopped_first = static_cast<std::uint32_t>(sched.stopped.size());
   }
   sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);  // only counted
-  hand_off(held);
+  hand_off(pp);
   return true;
 }
 

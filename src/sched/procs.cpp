@@ -158,7 +158,7 @@ void hand_off(P* pp) noexcept {
       count_stopped_locked(pp);
       return;
     }
-    const bool has_own = pp->picked != nullptr || !pp->queue.is_empty();
+    const bool has_own = has_work(pp);
     if (G* const gp = take_stopped_for_locked(pp, has_own)) {  // straight to its own thread
       base::add_by_owner(pp->schedtick, 1);
       woken = gp->bound_m;
@@ -325,7 +325,7 @@ void sleep_once(M* mp, std::int64_t exit_ns) noexcept {
 
 // A timer may have been armed before watch_until could be seen.  [timer.no_lost_wake]
 void recheck_watch(M* mp) noexcept {
-  const std::int64_t earliest_ns = earliest_timer();
+  const std::int64_t earliest_ns = next_watch();
   if (earliest_ns >= sched.watch_until.load(std::memory_order_seq_cst)) return;
   locked l;
   if (sched.watcher == mp && earliest_ns < sched.watch_until.load(std::memory_order_relaxed))
@@ -361,7 +361,7 @@ bool stop_m(M* mp) noexcept {
   std::int64_t again_ns = kBorrowAgainNs;
   bool may_borrow = true;
   for (;;) {
-    std::int64_t earliest_ns = earliest_timer();
+    std::int64_t earliest_ns = next_watch();
     if (!may_borrow) {  // somebody urgent waits: whether or not another timer is due
       earliest_ns = os::now_ns() + again_ns;
       again_ns = std::min(2 * again_ns, kLongestBorrowAgainNs);

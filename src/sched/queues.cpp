@@ -63,9 +63,7 @@ void spill(P* pp) noexcept {
   if (!pp->queue.spill_half(half)) return;
   rt::g_queue batch;  // linked up before L is taken
   for (G* each : half) batch.push_back(each);
-  locked l;
-  sched.runq.splice_back(batch);
-  publish_size_locked();
+  put_all_global(batch);
 }
 
 }  // namespace
@@ -78,9 +76,10 @@ void put_local_slow(P* pp, G* gp) noexcept {
 
 void put_slowly(P* pp, G* gp) noexcept {
   if (sched.is_migrating.load(std::memory_order_relaxed)) return submit(gp);  // fixed at start
-  const bool was_front_empty = put_next(pp, gp);
-  dawdle(window::queued);
-  wake_for_front(pp, was_front_empty, wake_one_slowly);
+  put_in_front(pp, gp, []() noexcept {
+    dawdle(window::queued);
+    wake_one_slowly();
+  });
 }
 
 void put_global_locked(G* gp) noexcept {
@@ -92,6 +91,12 @@ void put_global_locked(G* gp) noexcept {
 void put_global(G* gp) noexcept {
   locked l;
   put_global_locked(gp);
+}
+
+void put_all_global(rt::g_queue& gs) noexcept {
+  locked l;
+  sched.runq.splice_back(gs);
+  publish_size_locked();
 }
 
 void put_urgent_locked(G* gp) noexcept {
@@ -215,15 +220,14 @@ G* take_by_choice(P* pp) noexcept {
   base::add_by_owner(pp->schedtick, 1);
   // What the goroutine draws until the next switch (a select) is of the same row, whichever thread it is on.
   if (M* const mp = current_m()) mp->random = base::rng(draw(UINT32_MAX));
-  // One of the others may have been at pp's front, with the wake-up left out.
-  settle_deferral(pp);
-  if (has_global()) wake_one();
+  if (has_global()) wake_one();  // one of the others may have been at pp's front, unknown to anybody
   return gp;
 }
 
 void drain_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
   if (G* const gp = std::exchange(pp->picked, nullptr)) sched.runq.push_front(gp);
+  if (G* const gp = take_handy(pp)) sched.runq.push_back(gp);
   if (G* const gp = pp->queue.take_next()) sched.runq.push_back(gp);
   while (G* const gp = pp->queue.pop()) sched.runq.push_back(gp);
   publish_size_locked();

@@ -15,12 +15,28 @@ void put_local_slow(P* pp, G* gp) noexcept;
     put_local_slow(pp, gp);
 }
 
-// At the front of pp's queue; who was there goes to the end. Holder of pp only. True: nobody was there.
-[[gnu::always_inline]] inline bool put_next(P* pp, G* gp) noexcept {
-  G* const displaced = pp->queue.set_next(gp, pp->is_alone);
-  if (displaced == nullptr) return true;
-  put_local(pp, displaced);
-  return false;
+// At the front of pp's queue, where others see it; who was there goes to the end. Holder of pp only.
+[[gnu::always_inline]] inline void put_next(P* pp, G* gp) noexcept {
+  if (G* const displaced = pp->queue.set_next(gp, pp->is_alone)) put_local(pp, displaced);
+}
+
+// Who is next on pp without anybody else knowing (wake.hpp), or null. Holder of pp only.
+[[gnu::always_inline]] inline G* take_handy(P* pp) noexcept {
+  G* const gp = pp->handy;
+  if (gp == nullptr) return nullptr;
+  pp->handy = nullptr;
+  base::add_by_owner(pp->deferral, 1);
+  return gp;
+}
+
+// Whoever gets pp finds something in it. For its holder.
+inline bool has_work(const P* pp) noexcept {
+  return pp->picked != nullptr || pp->handy != nullptr || !pp->queue.is_empty();
+}
+
+// Nobody is next on pp. For its holder.
+inline bool is_front_free(const P* pp) noexcept {
+  return pp->handy == nullptr && !pp->queue.has_next();
 }
 
 // As ready() and launch() do it while sched.is_chaotic: at pp's front, or, with forced migration, through the global queue.
@@ -28,6 +44,8 @@ void put_slowly(P* pp, G* gp) noexcept;
 
 void put_global_locked(G* gp) noexcept;
 void put_global(G* gp) noexcept;
+// In their order; nobody is woken for them.
+void put_all_global(rt::g_queue& gs) noexcept;
 
 // To be run before others, on the first P there is.
 void put_urgent_locked(G* gp) noexcept;

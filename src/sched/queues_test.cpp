@@ -9,7 +9,9 @@
 #include <set>
 #include <vector>
 
+#include "sched/find_runnable.hpp"
 #include "sched/start.hpp"
+#include "sched/wake.hpp"
 
 #include <weft/go.hpp>
 #include <weft/runtime.hpp>
@@ -75,11 +77,67 @@ TEST_F(queues, a_thousand_put_by_either_way_are_each_in_one_place) {
   EXPECT_EQ(std::set<G*>(found.begin(), found.end()).size(), gs.size());
 }
 
-TEST_F(queues, put_next_says_whether_somebody_was_there) {
-  EXPECT_TRUE(put_next(pp.get(), &gs[0]));
-  EXPECT_FALSE(put_next(pp.get(), &gs[1]));
+TEST_F(queues, who_was_in_front_goes_to_the_end) {
+  put_next(pp.get(), &gs[0]);
+  put_next(pp.get(), &gs[1]);
   EXPECT_EQ(pp->queue.take_next(), &gs[1]);
   EXPECT_EQ(pp->queue.pop(), &gs[0]);
+}
+
+int nwoken = 0;
+void count_wake() noexcept { ++nwoken; }
+
+TEST_F(queues, a_front_is_announced_until_the_p_has_taken_some_by_itself) {
+  nwoken = 0;
+  for (std::int32_t i = 0; i < kTrustToDefer; ++i) {
+    put_in_front(pp.get(), &gs[0], count_wake);
+    EXPECT_EQ(nwoken, i + 1);
+    EXPECT_FALSE(pp->queue.is_empty()) << "thieves see it";
+    EXPECT_EQ(take_own(pp.get()), &gs[0]);
+  }
+  put_in_front(pp.get(), &gs[0], count_wake);
+  EXPECT_EQ(nwoken, kTrustToDefer) << "nobody is woken";
+  EXPECT_TRUE(pp->queue.is_empty()) << "no thief sees it";
+  EXPECT_TRUE(is_deferring(pp.get())) << "sysmon does";
+  EXPECT_TRUE(has_work(pp.get())) << "and whoever gets the P";
+  EXPECT_EQ(take_own(pp.get()), &gs[0]);
+  EXPECT_FALSE(is_deferring(pp.get()));
+  EXPECT_FALSE(has_work(pp.get()));
+}
+
+TEST_F(queues, a_second_one_makes_the_handy_one_known) {
+  nwoken = 0;
+  pp->defer_trust = kTrustToDefer;
+  put_in_front(pp.get(), &gs[0], count_wake);
+  put_in_front(pp.get(), &gs[1], count_wake);
+  EXPECT_EQ(nwoken, 1);
+  EXPECT_FALSE(is_deferring(pp.get()));
+  EXPECT_EQ(take_own(pp.get()), &gs[1]) << "the youngest is next";
+  EXPECT_EQ(take_own(pp.get()), &gs[0]);
+}
+
+TEST_F(queues, once_a_front_was_stolen_the_next_ones_are_announced) {
+  nwoken = 0;
+  pp->defer_trust = kTrustMax;
+  pp->was_defer_wrong.store(true);
+  put_in_front(pp.get(), &gs[0], count_wake);
+  EXPECT_EQ(nwoken, 1);
+  EXPECT_EQ(take_own(pp.get()), &gs[0]);
+  put_in_front(pp.get(), &gs[0], count_wake);
+  EXPECT_EQ(nwoken, 2);
+  EXPECT_EQ(take_own(pp.get()), &gs[0]);
+}
+
+TEST_F(queues, a_p_that_is_drained_keeps_nobody_handy) {
+  pp->defer_trust = kTrustToDefer;
+  put_in_front(pp.get(), &gs[0], count_wake);
+  {
+    locked l;
+    drain_locked(pp.get());
+  }
+  EXPECT_FALSE(has_work(pp.get()));
+  EXPECT_FALSE(is_deferring(pp.get()));
+  EXPECT_EQ(drain_global(), std::vector<G*>{&gs[0]});
 }
 
 TEST_F(queues, taking_from_the_global_queue_gives_the_oldest_and_a_fair_share) {

@@ -247,6 +247,7 @@ void forget_work() noexcept {
   for (std::uint32_t i = 0; i < kMaxProcs && p_at(i) != nullptr; ++i) {
     P* const pp = p_at(i);
     pp->picked = nullptr;
+    take_handy(pp);
     while (pp->queue.take_next() != nullptr) continue;
     while (pp->queue.pop() != nullptr) continue;
     pp->lender = nullptr;

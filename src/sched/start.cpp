@@ -122,7 +122,7 @@ namespace {
 [[gnu::always_inline]] inline void launch_here(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   base::add_by_owner(pp->counters.nstarted, 1);
-  wake_for_front(pp, put_next(pp, gp));
+  put_in_front(pp, gp);
 }
 
 [[gnu::noinline]] void launch_slow(M* mp, G* gp) noexcept {

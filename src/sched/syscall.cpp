@@ -13,6 +13,7 @@
 #include "sched/borrow.hpp"
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
+#include "sched/queues.hpp"
 
 namespace weft::sched {
 
@@ -31,7 +32,7 @@ void begin(M* mp, G* gp) noexcept {
       p_status::syscall,
       std::memory_order_relaxed);  // for those who look; what counts is the goroutine's status
   // a hint: sysmon looks by itself, only later
-  if (!pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0)
+  if (has_work(pp) || sched.nrunq.load(std::memory_order_relaxed) != 0)
     rouse_sysmon(kRetakePatienceNs);
 }
 

@@ -26,6 +26,7 @@
 #include "sched/netpoll.hpp"
 #include "sched/preempt.hpp"
 #include "sched/procs.hpp"
+#include "sched/queues.hpp"
 #include "sched/scavenge.hpp"
 #include "sched/timers.hpp"
 #include "sched/wake.hpp"
@@ -70,6 +71,12 @@ bool retake(P* pp) noexcept {
   return true;
 }
 
+// Something waits that could run on pp.
+bool is_pp_wanted(const P* pp) noexcept {
+  return is_deferring(pp) || !pp->queue.is_empty() ||
+         sched.nrunq.load(std::memory_order_relaxed) != 0;  // a hint
+}
+
 // It has been in one blocking() call since our last look, and somebody would have use for the P: at once if its own queue has
 // work, or if no P is idle or looking; after a slice in any case, so that the thread can be counted as blocked.
 bool should_retake(P* pp, std::int64_t now_ns) noexcept {
@@ -84,8 +91,7 @@ bool should_retake(P* pp, std::int64_t now_ns) noexcept {
   const bool others_idle = sched.npidle.load(std::memory_order_relaxed) +
                                sched.nspinning.load(std::memory_order_relaxed) >
                            0;
-  return !pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0 ||
-         !others_idle || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
+  return is_pp_wanted(pp) || !others_idle || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
 }
 
 // What sysmon found at one look.
@@ -96,11 +102,6 @@ struct findings {
   bool any_suspect =
       false;  // others wait for a P whose goroutine has not called in since the last look
 };
-
-// Something waits that could run on pp.
-bool is_pp_wanted(const P* pp) noexcept {
-  return !pp->queue.is_empty() || sched.nrunq.load(std::memory_order_relaxed) != 0;  // a hint
-}
 
 // pp's goroutine has run since the last look: it may be asleep, or have had its slice.
 void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
@@ -132,8 +133,43 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
   }
 }
 
-// A wake-up that was left out, since the P would soon take the goroutine itself, and it did not. True: one was left out since the
-// last look, so the next should come soon.
+// pp was v's, and is in our hands. False: v has come for it meanwhile, the world stops, or v had it on loan only: then it is to be had by others.
+bool give_back_without_handy(M* v, P* pp) noexcept {
+  locked l;
+  if (!is_still_out_locked(v, pp)) return false;
+  // relaxed, both: the one changes under L, the other by v, which is out
+  if (sched.is_stopping.load(std::memory_order_relaxed) ||
+      v->is_borrowing.load(std::memory_order_relaxed)) {
+    list_lost_locked(v, false);
+    return false;
+  }
+  if (G* const gp = take_handy(pp)) put_global_locked(gp);
+  attach_locked(pp, v);
+  return true;
+}
+
+// pp's holder computes on, and has somebody handy: into the global queue with it. The P goes back at once, and if the holder makes no call
+// meanwhile it does not notice. False: it is inside the runtime, or was; then it sees to it itself.
+bool give_away_handy(P* pp) noexcept {
+  M* v = take_kept(pp);
+  if (v == nullptr) {
+    v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
+    if (v == nullptr) return false;
+    // By the hint, and not by pp->handy: v may come in as we look, and then it is v's to write. If it does not, we see what it left.
+    const auto has_one = [pp](P* p) { return p == pp && is_deferring(pp); };
+    if (detach(v, kSysmonRequest, has_one) == nullptr) return false;
+  }
+  pp->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
+  if (give_back_without_handy(v, pp)) {
+    wake_one();
+  } else {
+    hand_off(pp);  // and the handy one runs there
+  }
+  return true;
+}
+
+// Somebody was kept handy, since the P would soon take it itself, and it did not. True: there was one since the last look, so the next
+// should come soon.
 bool watch_deferral(P* pp, std::int64_t now_ns) noexcept {
   const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);  // a hint
   if (now != pp->seen.deferral) {
@@ -141,11 +177,7 @@ bool watch_deferral(P* pp, std::int64_t now_ns) noexcept {
     pp->seen.deferral_since_ns = now_ns;
     return true;
   }
-  if (is_deferred(now) && pp->queue.has_next()) {
-    pp->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
-    wake_one();
-  }
-  return false;
+  return is_deferring(pp) && !give_away_handy(pp);
 }
 
 findings look(std::int64_t now_ns) noexcept {

@@ -68,11 +68,24 @@ std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns, std::uint8_t 
   return r.seq;
 }
 
-std::int64_t earliest_timer() noexcept {
+namespace {
+
+template <class When>
+std::int64_t earliest_of_heaps(When when) noexcept {
   std::int64_t earliest = kNever;
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
-  for (std::uint32_t i = 0; i < n; ++i) earliest = std::min(earliest, p_at(i)->timers.next_when());
+  for (std::uint32_t i = 0; i < n; ++i) earliest = std::min(earliest, when(p_at(i)->timers));
   return earliest;
+}
+
+}  // namespace
+
+std::int64_t earliest_timer() noexcept {
+  return earliest_of_heaps([](const rt::timer_heap& h) { return h.next_when(); });
+}
+
+std::int64_t next_watch() noexcept {
+  return earliest_of_heaps([](const rt::timer_heap& h) { return h.wake_when(); });
 }
 
 void fire_own_timers(P* pp) noexcept {
@@ -107,8 +120,8 @@ void ready_by_timer(G* gp) noexcept {
     put_urgent_locked(gp);
   } else if (sched.is_migrating.load(std::memory_order_relaxed)) {  // fixed at start
     submit(gp);
-  } else if (P* const pp = mp->proc(); !pp->queue.has_next()) {
-    wake_for_front(pp, put_next(pp, gp));
+  } else if (P* const pp = mp->proc(); is_front_free(pp)) {
+    put_in_front(pp, gp);
   } else {
     put_local(pp, gp);
     dawdle(window::queued);
@@ -124,7 +137,7 @@ bool is_watch_urgent() noexcept {
 void ensure_watch() noexcept {
   M* woken = nullptr;
   {
-    const std::int64_t earliest_ns = earliest_timer();
+    const std::int64_t earliest_ns = next_watch();
     if (earliest_ns >= sched.watch_until.load(std::memory_order_seq_cst)) return;
     locked l;
     if (earliest_ns >= sched.watch_until.load(std::memory_order_relaxed))

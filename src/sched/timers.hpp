@@ -11,6 +11,8 @@
 //    arm: the heap's next_when = when    (seq_cst)   watch_until = T          (seq_cst, under L)
 //    when < watch_until ? wake the watcher           any next_when < T ? watch until that
 // One of the two sees the other.  [timer.no_lost_wake]
+// Where many are due within 50 us the watcher gets up that much later, for all of them (timer_heap::wake_when): T is that time, and what is
+// compared with it too. Whether they are many is a hint: one that is seen late costs a wake-up more, or those 50 us.
 // An M that arms and goes back to its scheduler need not wake anybody: if it finds work it does so then (owes_watch), and if
 // not it becomes the watcher itself.
 #pragma once
@@ -31,6 +33,9 @@ std::uint64_t arm_timer(M* mp, rt::timer* t, std::int64_t when_ns, std::uint8_t 
 
 // The earliest of all, too early at worst.
 std::int64_t earliest_timer() noexcept;
+
+// When the watcher is to get up: a moment after that, where many are due within it.
+std::int64_t next_watch() noexcept;
 
 // Fires what is due in pp's heap. Reads the clock only if something may be.
 void fire_own_timers(P* pp) noexcept;

@@ -6,12 +6,19 @@
 //
 // Which of the two it is shows only later, so each P learns. Candidates are goroutines put at an empty front of an otherwise empty
 // queue. While trust is low the wake-up is made at once. Each time the P takes a goroutine from its own front, trust grows; with
-// enough of it the wake-up is left out (deferred). If a thief takes that goroutine, or the P leaves it there until sysmon finds
-// it, within a millisecond or two, trust is lost for long. docs/adr/0007 has the measurements.
+// enough of it the wake-up is left out, and the goroutine is kept where only the holder of the P looks (`handy`), for neither needs a locked
+// instruction then: it is put and taken by plain stores. If the P leaves it there until sysmon finds it, within a millisecond or two, sysmon
+// takes the P by the detach handshake, brings the goroutine to the global queue and gives the P back (give_away_handy). Trust is lost for
+// long then, as when a thief takes a front that was announced. docs/adr/0007 and 0014 have the measurements.
+//
+// Whoever has a P that goes to sleep, to another M or back to one that computes must not leave a handy one in it unseen: drop_p() takes it,
+// those who get the P run it, start_world() and sysmon queue it.
 //
 // deferral and was_defer_wrong are hints between the P's holder, thieves and sysmon, all relaxed: one that is seen late costs a late or a
 // needless wake-up, and sysmon looks again.
 #pragma once
+
+#include <utility>
 
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
@@ -25,42 +32,42 @@ inline constexpr std::int32_t kTrustBetrayed = -256;
 inline constexpr std::int64_t kDeferralPatienceNs =
     2 * os::kMillisecond;  // a sysmon that sleeps longer is woken
 
-inline bool is_deferred(std::uint32_t deferral) noexcept { return (deferral & 1) != 0; }
-
-// Relaxed, both: the holder writes it.
-inline void settle_deferral(P* pp) noexcept {
-  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);
-  if (is_deferred(now)) pp->deferral.store(now + 1, std::memory_order_relaxed);
+// pp has a handy one, as far as can be seen from outside.
+inline bool is_deferring(const P* pp) noexcept {
+  return (pp->deferral.load(std::memory_order_relaxed) & 1) != 0;  // a hint
 }
 
-// Whether this time nobody is to be woken. Relaxed: hints, as said above.
-[[gnu::always_inline]] inline bool defer_wake(P* pp) noexcept {
-  if (pp->defer_trust < kTrustToDefer || pp->queue.ring_size() != 0 || pp->picked != nullptr)
+// Whether this time nobody is to be woken.
+[[gnu::always_inline]] inline bool may_defer(P* pp) noexcept {
+  if (pp->defer_trust < kTrustToDefer || pp->handy != nullptr || pp->queue.has_next() ||
+      pp->queue.ring_size() != 0 || pp->picked != nullptr)
     return false;
-  if (pp->was_defer_wrong.load(std::memory_order_relaxed)) [[unlikely]] {
-    pp->was_defer_wrong.store(false, std::memory_order_relaxed);
+  if (pp->was_defer_wrong.load(std::memory_order_relaxed)) [[unlikely]] {  // a hint
+    pp->was_defer_wrong.store(false, std::memory_order_relaxed);           // likewise
     pp->defer_trust = kTrustBetrayed;
     return false;
   }
-  const std::uint32_t now = pp->deferral.load(std::memory_order_relaxed);  // the holder writes it
-  if (!is_deferred(now))
-    pp->deferral.store(now + 1, std::memory_order_relaxed);  // sysmon may see it late
-  rouse_sysmon(kDeferralPatienceNs);
   return true;
 }
 
-// A goroutine that just became runnable was put at the front of pp's queue; was_front_empty is what put_next() said.
-[[gnu::always_inline]] inline void wake_for_front(P* pp, bool was_front_empty,
-                                                  void (*wake)() noexcept = wake_one) noexcept {
-  if (pp->is_alone || (was_front_empty && defer_wake(pp))) return;
-  settle_deferral(pp);
-  wake();
+// gp became runnable by the doing of who runs on pp: it is next. Who was to be next goes to the end of the queue. Holder of pp only.
+[[gnu::always_inline]] inline void put_in_front(P* pp, G* gp,
+                                                void (*wake)() noexcept = wake_one) noexcept {
+  if (pp->is_alone) {
+    put_next(pp, gp);
+  } else if (may_defer(pp)) {
+    pp->handy = gp;
+    base::add_by_owner(pp->deferral, 1);
+    rouse_sysmon(kDeferralPatienceNs);
+  } else {
+    if (G* const older = take_handy(pp)) put_local(pp, older);
+    put_next(pp, gp);
+    wake();
+  }
 }
 
 // The P has taken its own front; because the goroutine before it waits or has ended, or not.
 [[gnu::always_inline]] inline void front_was_taken(P* pp, bool earns_trust) noexcept {
-  if (pp->is_alone) return;
-  settle_deferral(pp);
   if (earns_trust && pp->defer_trust < kTrustMax) ++pp->defer_trust;
 }
 

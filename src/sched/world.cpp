@@ -31,6 +31,15 @@ std::uint32_t procs() noexcept {
   return sched.nprocs.load(std::memory_order_relaxed);
 }  // only changed by us, or under world_lock
 
+// pp was v's, or kept for it.
+void count_taken_locked(M* v, P* pp) noexcept {
+  pp->lender = v;
+  const G* const gp = v->curg();
+  if (gp != nullptr && gp->status() == g_status::running && is_still_out_locked(v, pp))
+    list_lost_locked(v, false);
+  count_stopped_locked(pp);
+}
+
 void announce() noexcept {
   locked l;
   sched.nstopped = 0;
@@ -40,21 +49,15 @@ void announce() noexcept {
     if (std::exchange(pp->wakes_spinning, false)) sched.stop_spinning();
     count_stopped_locked(pp);
   }
+  for (std::uint32_t i = 0; i < procs(); ++i) {
+    P* const pp = p_at(i);
+    if (M* const v = take_kept_locked(pp)) count_taken_locked(v, pp);
+  }
 }
 
 bool all_in() noexcept {
   locked l;
   return sched.nstopped == procs();
-}
-
-// pp as it was while v's request stood.
-void take_from(M* v, P* pp) noexcept {
-  locked l;
-  pp->lender = v;
-  const G* const gp = v->curg();
-  if (gp != nullptr && gp->status() == g_status::running && is_still_out_locked(v, pp))
-    list_lost_locked(v, false);
-  count_stopped_locked(pp);
 }
 
 void detach_round() noexcept {
@@ -70,8 +73,9 @@ void detach_round() noexcept {
   dawdle(window::settling);
   for (std::uint32_t i = 0; i < nasked; ++i) {
     P* const pp = asked[i]->proc();  // read while the request stands
-    if (asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; }))
-      take_from(asked[i], pp);
+    if (!asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; })) continue;
+    locked l;
+    count_taken_locked(asked[i], pp);
   }
 }
 
@@ -123,10 +127,11 @@ void start_world() noexcept {
       P* const pp = p_at(i);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out_locked(lender, pp)) {
-        // The lender computes, and nobody else can see what is in its hands: whoever was picked is found in the queue.
+        // The lender computes, and nobody else can see what is in its hands: whoever was next is found in the queue.
         if (G* const gp = std::exchange(pp->picked, nullptr)) put_global_locked(gp);
+        if (G* const gp = take_handy(pp)) put_global_locked(gp);
         attach_locked(pp, lender);
-      } else if (pp->picked != nullptr || !pp->queue.is_empty()) {
+      } else if (has_work(pp)) {
         if (M* const mp = start_locked(pp, false)) mp->wake_next = std::exchange(woken, mp);
       } else {
         put_idle_locked(pp);
@@ -149,10 +154,8 @@ bool stop_for_world(M* mp) noexcept {
                          std::memory_order_relaxed);  // our own; the lender gets it at the end
   {
     locked l;
-    if (!sched.is_stopping.load(std::memory_order_relaxed)) {  // written under L
-      attach_locked(pp, mp);
-      return true;
-    }
+    WEFT_CHECK(sched.is_stopping.load(std::memory_order_relaxed),  // written under L
+               "the stop cannot end without this P");
     count_stopped_locked(pp);
   }
   return stop_m(mp);

@@ -15,6 +15,9 @@ struct wait_record {
 // Those who waited, first come first, of a list that has the newest first.
 template <class Waiter, class Wake>
 void wake_in_order(wait_record<Waiter>* newest, Wake&& wake) noexcept {
+  if constexpr (requires { wake.take_all(newest); }) {
+    if (wake.take_all(newest)) return;
+  }
   wait_record<Waiter>* in_order = nullptr;
   while (newest != nullptr) {
     wait_record<Waiter>* const older = newest->next;

@@ -72,6 +72,19 @@ struct waker {
   rt::M* mp;
   void operator()(sched::waiter* w) const noexcept { sched::end_wait(mp, w); }
   void operator()(rt::G* gp) const noexcept { sched::ready(mp, gp); }
+  // All of a list, the newest first. False: none, and they must be woken one by one, if there is anybody.
+  bool take_all(wait_record<rt::G>* newest) const noexcept {
+    if (newest == nullptr || newest->next == nullptr || !sched::waking::is_for(mp)) return false;
+    sched::waking all(mp);
+    while (newest != nullptr) {
+      wait_record<rt::G>* const older = newest->next;  // before its owner runs on
+      __builtin_prefetch(older);
+      all.add_in_front(newest->who);
+      newest = older;
+    }
+    all.end();
+    return true;
+  }
 };
 
 }  // namespace weft::sync

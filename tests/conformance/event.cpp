@@ -78,6 +78,58 @@ TEST(event, those_who_wait_are_let_through_first_come_first) {
   });
 }
 
+// More than fit into the queue of a P, and plain threads among them.
+TEST_FOR_PROCS(event, set_lets_a_crowd_through) {
+  constexpr int kCrowd = 3000;
+  weft::event e;
+  std::atomic<int> waiting{0};
+  std::atomic<int> gone_on{0};
+  const auto wait = [&] {
+    ++waiting;
+    e.wait();
+    ++gone_on;
+  };
+  weft::wait_group through;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kCrowd; ++i) {
+    through.go(wait);
+    if (i % 1000 == 0) threads.emplace_back(wait);
+  }
+  const int nall = kCrowd + static_cast<int>(threads.size());
+  ASSERT_TRUE(weft::test::eventually([&] { return waiting == nall; }));
+  EXPECT_EQ(gone_on, 0);
+  e.set();
+  through.wait();
+  weft::blocking([&] {
+    for (std::thread& each : threads) each.join();
+  });
+  EXPECT_EQ(gone_on, nall);
+}
+
+TEST(event, a_crowd_goes_on_first_come_first) {
+  if (weft::test::is_migrating()) GTEST_SKIP() << "two threads take turns";
+  weft::test::run_on(1, [] {
+    constexpr int kCrowd = 3000;
+    weft::event e;
+    std::vector<int> order;
+    weft::wait_group wg;
+    for (int i = 0; i < kCrowd; ++i) {
+      wg.go([&, i] {
+        e.wait();
+        order.push_back(i);
+      });
+      weft::yield();  // it waits
+    }
+    e.set();
+    wg.wait();
+    ASSERT_EQ(order.size(), static_cast<std::size_t>(kCrowd));
+    // Every 61st is taken from the global queue before those who came earlier and are in the P's own: that one is out of its turn.
+    int nout_of_turn = 0;
+    for (std::size_t i = 1; i < order.size(); ++i) nout_of_turn += order[i] < order[i - 1] ? 1 : 0;
+    EXPECT_LT(nout_of_turn, kCrowd / 30);
+  });
+}
+
 TEST_FOR_PROCS(event, reset_closes_the_door_again) {
   weft::event e;
   e.set();

@@ -280,6 +280,34 @@ TEST_FOR_PROCS(preemption, loops_in_the_queue_have_their_turn_beside_a_frequent_
   }
 }
 
+// Lent again and again, and kept for its lender in between: whoever comes for it first has it, and it is never lost. The change of the
+// number of processors at the end waits for all of them.
+TEST_FOR_PROCS(preemption, a_lender_has_its_processor_at_its_next_call) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  const unsigned n = weft::max_procs();
+  std::atomic<bool> stop{false};
+  std::vector<std::atomic<int>> ncalls(n);
+  weft::wait_group ended;
+  for (auto& each : ncalls)
+    ended.go([&] {
+      while (!stop) {
+        const auto until = std::chrono::steady_clock::now() + 200us;
+        while (std::chrono::steady_clock::now() < until) {
+        }
+        const weft::no_preempt call;
+        ++each;
+      }
+    });
+  const auto before = weft::stats().borrows;
+  for (int i = 0; i < 50; ++i) weft::sleep_for(1ms);
+  EXPECT_GT(weft::stats().borrows, before);
+  for (auto& each : ncalls) EXPECT_TRUE(eventually([&] { return each > 10; }));
+  stop = true;
+  ended.wait();
+  weft::max_procs(n + 1);
+  weft::max_procs(n);
+}
+
 TEST_FOR_PROCS(preemption, a_goroutine_woken_by_a_plain_thread_borrows_a_processor) {
   WEFT_SKIP_UNLESS_PREEMPTIBLE();
   hogs busy(weft::max_procs() + 1);
@@ -380,6 +408,20 @@ TEST_FOR_PROCS(preemption, max_procs_changes_while_all_compute) {
   const unsigned before = weft::max_procs();
   hogs busy(before + 1);
   for (unsigned n : {1u, 3u, 2u, before}) weft::max_procs(n);
+  EXPECT_EQ(weft::max_procs(), before);
+}
+
+// Nobody waits for a turn, so nothing else ends the time for which they are kept.
+TEST_FOR_PROCS(preemption, max_procs_changes_beside_a_processor_kept_for_its_lender) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  const unsigned before = weft::max_procs();
+  hogs busy(before);
+  for (int i = 0; i < 5; ++i) {
+    weft::sleep_for(1ms);
+    weft::max_procs(before + 1);
+    weft::sleep_for(1ms);
+    weft::max_procs(before);
+  }
   EXPECT_EQ(weft::max_procs(), before);
 }
 

@@ -185,6 +185,20 @@ TEST(stealing, one_goroutine_at_the_front_is_stolen_too) {
   });
 }
 
+// A P that has learned to run what is readied there itself keeps it to itself, and one day it computes on instead. The guard: so that nobody
+// else gets the P, and it is not the end of a slice that helps.
+TEST(stealing, what_a_p_kept_to_itself_runs_elsewhere_when_it_computes_on) {
+  weft::test::run_on(2, [] {
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 300; ++i) weft::spawn([] {}).join();  // trust is won
+      std::atomic<bool> ran{false};
+      const weft::no_preempt guard;
+      weft::go([&] { ran = true; });
+      while (!ran) std::this_thread::yield();
+    }
+  });
+}
+
 // HAZARD 4 and 7: whatever is queued while some P is idle gets run, though its own P never looks.
 TEST(stealing, work_is_conserved_under_random_yields) {
   weft::test::run_on(4, [] {

@@ -90,6 +90,47 @@ TEST(detach_model, who_gets_it_back_sees_what_was_done_with_it) {
                   }});
 }
 
+// sched/wake.hpp: somebody is kept in the P. The M takes it at its next call, or sysmon takes it away and gives the P back.
+struct handy_world {
+  detach_word word;
+  plain<int> handy{0, "the handy one"};
+  model_atomics::atomic<std::uint32_t> deferral{0};  // odd: there is one
+  int nrun = 0;
+
+  template <class Act>
+  void call(Act act) {
+    if (word.enter(false) || word.settle()) act();
+    word.leave();
+  }
+  void change(int n) {
+    handy.set(n);
+    deferral.store(deferral.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void take() {
+    if (handy.get() == 0) return;
+    change(0);
+    ++nrun;
+  }
+  bool is_deferring() const { return (deferral.load(std::memory_order_relaxed) & 1) != 0; }
+};
+
+TEST(detach_model, what_is_handy_is_run_once_by_its_p_or_by_who_takes_it_away) {
+  explore<handy_world>({[](handy_world& w) {
+                          w.call([&] { w.change(1); });
+                          w.call([&] { w.take(); });
+                        },
+                        [](handy_world& w) {
+                          if (!w.word.request(kFirst)) return;
+                          heavy_barrier();
+                          if (!w.word.request_settle(kFirst, [&] { return w.is_deferring(); }))
+                            return;
+                          MODEL_CHECK(w.handy.get() != 0, "what is seen from outside is so");
+                          w.take();
+                          w.word.attach();
+                        }},
+                       [](handy_world& w) { MODEL_CHECK(w.nrun == 1, "it is run, and once"); });
+}
+
 // The timeline at leave(): a request may come too late for the look of an M that is on its way out, and that does happen; then it stands.
 struct asked_world : world {
   bool was_asked = false;

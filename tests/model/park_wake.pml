@@ -2,7 +2,7 @@
  *
  * What it models: "submit, spin, park" of src/sched/README.md, the edge [idle.no_lost_wake], step by step as it is coded:
  *
- *   local submit      sched/queues.hpp put_next, rt/run_queue.hpp set_next and push, sched/wake.hpp wake_for_front
+ *   local submit      sched/queues.hpp put_next, rt/run_queue.hpp set_next and push, sched/wake.hpp put_in_front
  *   foreign submit    sched/queues.cpp submit: under L, wake_one_locked
  *   wake_one          sched/procs.cpp wake_one, wake_one_locked, take_idle_spinning_locked, start_locked, wake_m
  *   looking           sched/find_runnable.cpp find_runnable: take_own, take_global, may_spin, take_from_others, drop_p, end_spinning,
@@ -26,8 +26,8 @@
  * a store. An idler may look before it arrives, and if the P's next goroutine computes nobody looks again: so sysmon does (sched/sysmon.cpp
  * watch_slice: something in the ring of a P whose goroutine has run since its last look). Without it the model fails (V_NOSYSMON).
  *
- * Left out: timers and the watcher, the poller, urgent goroutines and borrowing, the stop of the world (resize.pml), deferred wake-ups
- * (sched/wake.hpp: sysmon makes those), the 61st turn, the spawner (a P in pstarting waits for the next M that lies down). Lists hand out
+ * Left out: timers and the watcher, the poller, urgent goroutines and borrowing, the stop of the world (resize.pml), handy goroutines
+ * (sched/wake.hpp: no thief sees those, and sysmon gets them by the handshake of detach.pml), the 61st turn, the spawner (a P in pstarting waits for the next M that lies down). Lists hand out
  * their lowest member instead of the youngest.
  *
  * What must hold

@@ -12,7 +12,8 @@
  *                   stop_m, pstarting
  *
  * A plain thread resizes: from FROM Ps to TO and back, -DONCE: not back. NG goroutines, each of which makes NCALLS calls (a call that may
- * yield, or blocking()) and then ends; with -DHOG the first one computes all the time, and makes no call before the last resize is done.
+ * yield, or blocking()) and then ends; with -DHOG the first one computes all the time, and makes no call before the last resize is done; with
+ * -DLONGCALL no call of blocking() ends before it either.
  *
  * Granularity: one step is one access to word, inside, attention, is_stopping, the queues, npidle, nspinning or P::m. What only holders of L touch
  * is one step with its neighbour. Memory is sequentially consistent here (inside = 1: detach.pml; the queues: park_wake.pml). The stopper's rest
@@ -28,7 +29,7 @@
  *
  * Wrong variants (-DV_...): each must fail
  *   DROPANYWAY   drop_p puts a P into the idle list though the world stops
- *   HANDOFF      hand_off does not ask whether the world stops
+ *   HANDOFF      hand_off does not ask whether the world stops (seen with LONGCALL: else its P comes in with the one that returns)
  *   STOPLATE     the idle Ps are taken, and then the stop is announced
  *   ONEROUND     one round of requests only
  *   NOATTENTION  who is found inside the runtime is not told, and asked only once
@@ -36,7 +37,6 @@
  *   NOLOOK       start_world does not look whether anything is queued
  *   NOSTILLOUT   a P goes back to the M it came from, though that has come for one since
  *   NORECHECK    come_in does not ask under L whether the P was given back meanwhile
- *   NOREPLY      stop_for_world gives its P up though the world goes on again
  */
 #define NP 2
 #ifndef FROM
@@ -158,14 +158,8 @@ look:  /* find_runnable */
   atomic { !lock ->                                       /* stop_for_world */
     if :: spins[id] -> spins[id] = false; nspinning-- :: else fi;
     release();
-    if
-#ifdef V_NOREPLY
-    :: true -> count_stopped(q); q = NOP; goto bed
-#else
-    :: is_stopping -> count_stopped(q); q = NOP; goto bed
-    :: else -> attach(q, id); q = NOP; goto look
-#endif
-    fi };
+    assert(is_stopping);                                  /* the stop cannot end without this P */
+    count_stopped(q); q = NOP; goto bed };
 round:  /* look_round: its own queue, the global one */
   atomic {
     if
@@ -280,6 +274,9 @@ lose:
   atomic { !lock -> word[id] = LOST };
 call:
   inside[id] = false;                                     /* f */
+#ifdef LONGCALL
+  is_resized;
+#endif
   inside[id] = true;
   if
   :: word[id] == OWN -> goto entered

@@ -6,6 +6,9 @@
 #   LIVE    besides, the model's ltl formula holds under weak fairness
 #   STALLS  an execution that violates the formula must be found: a negative control of LIVE
 #
+# Under fairness Spin takes a state in which nobody can move for no execution at all, so that a formula would hold of it whatever it says. For LIVE
+# and STALLS there is one more process, which always can: then those who are stuck are seen to be.
+#
 # An error counts only if it is one of the model's: a search that was cut short, or an index out of range, is a fault of the check.
 set -euo pipefail
 work=$1 model=$2 verdict=$3
@@ -15,11 +18,12 @@ mkdir -p "$work"
 cd "$work"
 
 case $verdict in
-  LIVE | STALLS) compile=(-DNFAIR=4) run=(-a -f) ;;
-  HOLDS | FAILS) compile=(-DSAFETY) run=() ;;
+  LIVE | STALLS) compile=(-DNFAIR=4) run=(-a -f) clock='bool tick; active proctype time_passes() { do :: tick = !tick od }' ;;
+  HOLDS | FAILS) compile=(-DSAFETY) run=() clock='' ;;
   *) echo "run_spin.sh: no such verdict: $verdict" >&2; exit 2 ;;
 esac
-spin "$@" -a "$model"
+{ cat "$model" && echo "$clock"; } >model.pml
+spin "$@" -a model.pml
 ${CC:-cc} -O2 -w -DCOLLAPSE -DVECTORSZ=4096 "${compile[@]}" -o pan pan.c
 TIMEFORMAT='%U s of processor time'
 time ./pan "${run[@]}" -m1000000 | tee pan.log

@@ -42,10 +42,11 @@ extern "C" void weft_context_entry() noexcept;
 }
 
 // See context.hpp. In assembly, so that no compiler and no sanitizer takes it for a look that must not be late.
-[[gnu::always_inline]] inline std::uintptr_t peek_stack_pointer(const context* c) noexcept {
-  std::uintptr_t sp;
-  asm volatile("movq %1, %0" : "=r"(sp) : "m"(c->sp));
-  return sp;
+template <class T>
+[[gnu::always_inline]] inline std::uintptr_t peek(T* const& pointer) noexcept {
+  std::uintptr_t value;
+  asm volatile("movq %1, %0" : "=r"(value) : "m"(pointer));
+  return value;
 }
 
 // `top` is 16-byte aligned. The entry pops both words, so entry(arg) is called with an aligned stack.
