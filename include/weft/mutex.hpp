@@ -43,7 +43,8 @@ class WEFT_API mutex {
     return take();
   }
 
-  // A mutex that is not locked: fatal error "unlock of unlocked mutex". Blocks nobody.
+  // A mutex that is not locked: fatal error "unlock of unlocked mutex" (of two who unlock it in the same nanoseconds perhaps neither notices).
+  // Blocks nobody.
   WEFT_MAY_SWITCH WEFT_POINTED void unlock() noexcept {
     detail::lock_point();
     const std::uint32_t seen = state_.load(std::memory_order_relaxed);  // checked by what follows

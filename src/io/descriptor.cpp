@@ -62,17 +62,14 @@ std::shared_ptr<descriptor> descriptor::adopt(int fd, descriptor_kind kind, std:
     ec = system_error(why);
     return nullptr;
   };
-  rt::poll_desc* const desc = rt::take_poll_desc(fd);
-  if (desc == nullptr) return give_up(ENOMEM);
-  if (const int why = sched::begin_polling(desc); why != 0) {
-    rt::release_poll_desc(desc);
-    return give_up(why);
-  }
+  int why = 0;
+  rt::poll_desc* const desc = sched::begin_polling(fd, why);
+  if (desc == nullptr) return give_up(why);
   try {
     return std::shared_ptr<descriptor>(new descriptor(desc, kind));
   } catch (const std::bad_alloc&) {
     sched::end_polling(desc);
-    rt::release_poll_desc(desc);
+    sched::forget_polled(desc);
     return give_up(ENOMEM);
   }
 }
@@ -83,7 +80,7 @@ descriptor::~descriptor() { close(); }
 void descriptor::close_number() noexcept {
   sched::end_polling(desc_);
   const int fd = desc_->fd;
-  rt::release_poll_desc(desc_);
+  sched::forget_polled(desc_);
   // Never again, whatever it says: on Linux the number is free even after EINTR.
   ::close(fd);
 }

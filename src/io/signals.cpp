@@ -333,10 +333,10 @@ void make_wake_up() {
   if (wake_fd != -1) return;
   const int fd = os::call(os::site::signals_eventfd, ::eventfd, 0u, EFD_CLOEXEC | EFD_NONBLOCK);
   if (fd == -1) throw std::system_error(errno, std::system_category(), "signals: eventfd");
-  rt::poll_desc* const desc = rt::take_poll_desc(fd);
-  const int why = desc != nullptr ? sched::begin_polling(desc) : ENOMEM;
+  int why = 0;
+  rt::poll_desc* const desc = sched::begin_polling(fd, why);
   bool is_first = false;
-  if (why == 0) {
+  if (desc != nullptr) {
     const sched::bracket inside;
     const os::lock_guard hold(lock);
     is_first = wake_up == nullptr;
@@ -346,10 +346,12 @@ void make_wake_up() {
     }
   }
   if (is_first) return;
-  if (why == 0) sched::end_polling(desc);
-  if (desc != nullptr) rt::release_poll_desc(desc);
+  if (desc != nullptr) {
+    sched::end_polling(desc);
+    sched::forget_polled(desc);
+  }
   ::close(fd);
-  if (why != 0) throw std::system_error(why, std::system_category(), "signals: eventfd");
+  if (desc == nullptr) throw std::system_error(why, std::system_category(), "signals: eventfd");
 }
 
 [[noreturn]] void refuse(int number, const char* why) {

@@ -26,6 +26,13 @@ struct held_locks {
 // Initial-exec: no call, and so no malloc, also in a shared library.
 [[gnu::tls_model("initial-exec")]] constinit thread_local held_locks mine{};
 
+[[noreturn, gnu::cold]] void outside(lock_rank wanted) noexcept {
+  mine.is_reporting = true;
+  text why;
+  why << "the " << name_of(wanted) << " lock is taken where a goroutine may be stopped" << '\0';
+  base::check_failed("lock order", why.view().data(), __FILE__, __LINE__);
+}
+
 [[noreturn, gnu::cold]] void out_of_order(lock_rank wanted, lock_rank has) noexcept {
   mine.is_reporting = true;
   text why;
@@ -36,8 +43,12 @@ struct held_locks {
 
 }  // namespace
 
+constinit std::atomic<bool (*)() noexcept> may_hold_locks{nullptr};
+
 [[gnu::noinline]] void check_lock_order(lock_rank r, const void* lock) noexcept {
   if (mine.is_reporting) return;
+  const auto may_hold = may_hold_locks.load(std::memory_order_acquire);  // and all it reads
+  if (may_hold != nullptr && !may_hold()) outside(r);
   for (std::size_t i = static_cast<std::size_t>(r); i < kLockRanks; ++i) {
     const held& h = mine.of[i];
     const auto has = static_cast<lock_rank>(i);

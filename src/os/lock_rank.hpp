@@ -20,11 +20,15 @@
 //
 //   (1) several of this rank at once: in the order of their addresses
 //
+// And none is waited for by a goroutine outside the bracket (sched/entry.hpp): it could be stopped while it holds it, and whoever waits for
+// it inside would keep the P that it needs to go on.
+//
 // Checked in builds with WEFT_DEBUG_CHECKS, at no cost in others. What is held is counted per thread: a lock is freed by the thread that took
 // it, though perhaps on another stack (a channel's, by the parking step). These functions are never inlined, so that no thread-local
 // address is kept across a switch. try_lock() cannot wait, and so takes any; but it counts as held.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -55,7 +59,9 @@ constexpr std::string_view name_of(lock_rank r) noexcept {
 }
 
 // Only in builds with WEFT_DEBUG_CHECKS.
-// Before this thread waits for the lock: fatal if that is out of order.
+// Whether this thread may hold a lock now. Null: nobody minds yet. Set once, by who knows.
+extern std::atomic<bool (*)() noexcept> may_hold_locks;
+// Before this thread waits for the lock: fatal if that is out of order, or if it may not.
 void check_lock_order(lock_rank r, const void* lock) noexcept;
 // It has it; it gives it up.
 void count_lock(lock_rank r, const void* lock) noexcept;

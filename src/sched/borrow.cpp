@@ -8,6 +8,7 @@
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
 #include "sched/timers.hpp"
+#include "sched/wake.hpp"
 #include "sched/world.hpp"
 
 namespace weft::sched {
@@ -31,6 +32,7 @@ bool looks_like(const M* v, victim kind) noexcept {
 
 // pp was v's and is in our hands.
 bool take_over(M* mp, M* v, P* pp, victim kind) noexcept {
+  if (kind == victim::computing) make_handy_known(pp);
   locked l;
   if (kind == victim::computing && is_still_out_locked(v, pp)) list_lost_locked(v, false);
   if (sched.is_stopping.load(std::memory_order_relaxed)) {  // changes under L
@@ -111,7 +113,7 @@ bool borrow(M* mp) noexcept {
 namespace {
 
 // The lender is LOST, and stays so until it comes for its P; if the next borrower is sooner, neither has to be asked. It computes, so it
-// may not come for a long time; one that sleeps comes at once, on credit.
+// may not come for a long time; one that sleeps comes at once, on credit. It is listed no more: it has its P, as far as anybody else goes.
 void keep_locked(P* pp, M* lender) noexcept {
   unlist_lost_locked(lender);
   end_loan_locked(pp);
@@ -126,10 +128,12 @@ void keep_locked(P* pp, M* lender) noexcept {
 bool give_back(M* mp) noexcept {
   mp->is_borrowing.store(false, std::memory_order_relaxed);  // our own
   P* const pp = mp->proc();
+  make_handy_known(pp);
   locked l;
   M* const lender = std::exchange(pp->lender, nullptr);
-  // relaxed: changes under L
-  if (sched.is_stopping.load(std::memory_order_relaxed) || !is_still_out_locked(lender, pp)) {
+  // relaxed: changes under L. One that has gone into blocking() meanwhile, on credit, has no use for it.
+  if (sched.is_stopping.load(std::memory_order_relaxed) || !is_still_out_locked(lender, pp) ||
+      lender->curg()->status() == g_status::syscall) {
     end_loan_locked(pp);
     return false;
   }

@@ -20,7 +20,7 @@ namespace weft::sched {
 // and will look at what is urgent on its way out; mp is marked as before.
 bool borrow(M* mp) noexcept;
 
-// mp holds a borrowed P. True: it went back to its lender, or is kept for it, and mp has none. False: the lender came for it meanwhile (or the world stops):
+// mp holds a borrowed P. True: it went back to its lender, or is kept for it, and mp has none. False: the lender came for it meanwhile, or sits in blocking() (or the world stops):
 // mp keeps it as its own.
 bool give_back(M* mp) noexcept;
 

@@ -24,8 +24,8 @@ P* detach(M* v, std::uint32_t requester, Wanted&& is_wanted) noexcept {
   return held;
 }
 
-// A P that came back from a loan is kept for its lender (borrow.hpp). Under L.
-inline bool is_kept_for_locked(const P* pp, const M* v) noexcept {
+// A P that came back from a loan is kept for its lender (borrow.hpp). Without L a hint.
+inline bool is_kept_for(const P* pp, const M* v) noexcept {
   // relaxed, both: change under L
   return pp != nullptr && pp->is_kept.load(std::memory_order_relaxed) &&
          pp->m.load(std::memory_order_relaxed) == v;
@@ -42,6 +42,16 @@ inline M* take_kept(P* pp) noexcept {
   if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;  // a hint
   locked l;
   return take_kept_locked(pp);
+}
+// pp is kept for v, and v's goroutine is as wanted: then pp is the caller's, and this is that goroutine. It stays so while L is held: v comes
+// to L before it changes it.
+inline G* take_kept_from(M* v, P* pp, g_status wanted) noexcept {
+  if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;  // a hint
+  locked l;
+  G* const gp = v->curg();
+  if (!is_kept_for(pp, v) || gp->status() != wanted) return nullptr;
+  take_kept_locked(pp);
+  return gp;
 }
 
 // The goroutine that v runs, if it may lose its P now. Gs are never unmapped; asked while a request stands.
@@ -62,6 +72,7 @@ inline void unlist_lost_locked(M* v) noexcept {
   }
 }
 inline void list_lost_locked(M* v, bool is_asleep) noexcept {
+  WEFT_CHECK(!is_kept_for(v->proc(), v), "its P is kept for it: it has lost nothing");
   v->computes_since_cpu.store(0, std::memory_order_relaxed);  // only a time
   unlist_lost_locked(v);
   (is_asleep ? sched.lost_asleep : sched.lost_awake).push_back(v);

@@ -24,6 +24,7 @@
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
 #include "sched/schedule.hpp"
+#include "sched/wake.hpp"
 
 namespace weft::sched {
 
@@ -47,7 +48,7 @@ bool take_p_locked(M* mp) noexcept {
 // What is kept for us. mp is LOST and has come in.
 bool take_own_back_locked(M* mp) noexcept {
   P* const pp = mp->proc();
-  if (!is_kept_for_locked(pp, mp)) return false;
+  if (!is_kept_for(pp, mp)) return false;
   take_kept_locked(pp);
   attach_locked(pp, mp);
   return true;
@@ -58,10 +59,14 @@ bool has_credit(const M* mp, const G* gp) noexcept {
          mp->computes_since_cpu.load(std::memory_order_relaxed) == 0;  // sysmon has not seen it
 }
 
+// mp is LOST and needs no P for now. Not if it has one for the asking: nobody else would use that while it stays out.
+bool may_go_on_credit(const M* mp) noexcept {
+  return mp->detach.is_lost() && has_credit(mp, mp->curg()) && !is_kept_for(mp->proc(), mp);
+}
+
 // Forced migration has no use for a yield() that is no step. Relaxed: fixed before any thread was made.
 bool may_stay_out(const M* mp) noexcept {
-  return mp->detach.is_lost() && has_credit(mp, mp->curg()) &&
-         !sched.is_migrating.load(std::memory_order_relaxed);
+  return may_go_on_credit(mp) && !sched.is_migrating.load(std::memory_order_relaxed);
 }
 
 bool was_asleep(const M* mp, const G* gp) noexcept {
@@ -167,7 +172,7 @@ bool begin_on_credit(M* mp) noexcept {
   die_if_forked();
   if (mp->detach.enter(mp->needs_fence)) return false;
   G* const gp = mp->curg();
-  const bool has = mp->detach.is_lost() && has_credit(mp, gp);
+  const bool has = may_go_on_credit(mp);
   if (has) {
     gp->become(g_status::syscall);
     gp->resume.nblocking = 1;
@@ -181,7 +186,9 @@ bool end_on_credit(M* mp) noexcept {
   G* const gp = mp->curg();
   locked l;
   // Then it has a P, or can have one at once; or it must end.
-  if (!mp->detach.is_lost() || mp->is_doomed || !sched.pidle.empty()) return false;
+  if (!mp->detach.is_lost() || mp->is_doomed || !sched.pidle.empty() ||
+      is_kept_for(mp->proc(), mp))
+    return false;
   gp->resume.nblocking = 0;
   gp->become(g_status::running);
   mp->is_on_credit = true;
@@ -198,6 +205,7 @@ void leave_slow() noexcept {
     if (!gp->is_preemptible() && !sched.is_stopping.load(std::memory_order_acquire)) {
       mp->detach
           .take_attention();  // it keeps its P (no_preempt); only a stop of the world is heard
+      make_handy_known(mp->proc());
     } else if (gp->has_habit() && gp->resume.nblocking == 0 && gp->is_preemptible()) {
       mp->detach.take_attention();
       mp->left_ns = os::now_ns();

@@ -177,9 +177,13 @@ void evict(rt::poll_word& word) noexcept {
   if (poll_waiter* const w = word.evict()) end_wait(inside.m(), w->who);
 }
 
-}  // namespace
+poll_desc* take_record(int fd) noexcept {
+  const bracket inside;
+  return rt::take_poll_desc(fd);
+}
 
-int begin_polling(poll_desc* desc) noexcept {
+// 0, or errno. The poller is made for the first one.
+int add(poll_desc* desc) noexcept {
   if (const int why = open_once(); why != 0) return why;
   // Before it is added: if another poller is chosen meanwhile it is added to that as well. Acquire: which one was chosen.
   const std::uint32_t mine = npoller.load(std::memory_order_acquire);
@@ -189,7 +193,22 @@ int begin_polling(poll_desc* desc) noexcept {
   return why;
 }
 
+}  // namespace
+
+poll_desc* begin_polling(int fd, int& why) noexcept {
+  poll_desc* const desc = take_record(fd);
+  why = desc != nullptr ? add(desc) : ENOMEM;
+  if (why == 0) return desc;
+  if (desc != nullptr) forget_polled(desc);
+  return nullptr;
+}
+
 void end_polling(poll_desc* desc) noexcept { poller.remove(desc->fd); }
+
+void forget_polled(poll_desc* desc) noexcept {
+  const bracket inside;
+  rt::release_poll_desc(desc);
+}
 
 poll_result check_poll(poll_desc* desc, poll_for what) noexcept {
   if (desc->is_closing.load(std::memory_order_seq_cst)) return poll_result::closing;
@@ -202,7 +221,7 @@ poll_result wait_polled(poll_desc* desc, poll_for what) noexcept {
   // relaxed: it changes between runtimes only
   if (desc->npoller.load(std::memory_order_relaxed) != npoller.load(std::memory_order_relaxed))
       [[unlikely]] {
-    if (const int why = begin_polling(desc); why != 0 && why != EEXIST) return poll_result::closing;
+    if (const int why = add(desc); why != 0 && why != EEXIST) return poll_result::closing;
   }
   for (;;) {
     polled_wait p{desc, what, desc->revision.load(std::memory_order_seq_cst)};  // before the check

@@ -42,9 +42,11 @@ namespace weft::sched {
 
 // --- descriptors, from user context ---
 
-// 0, or errno. The poller is made for the first one. EPERM: of a kind that cannot be waited for.
-int begin_polling(rt::poll_desc* desc) noexcept;
+// A record of fd, or null and errno in `why`. The poller is made for the first one. EPERM: of a kind that cannot be waited for.
+rt::poll_desc* begin_polling(int fd, int& why) noexcept;
 void end_polling(rt::poll_desc* desc) noexcept;
+// Nobody will ask about it any more.
+void forget_polled(rt::poll_desc* desc) noexcept;
 
 enum class poll_result : std::uint8_t { ready, closing, timed_out };
 

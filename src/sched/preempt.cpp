@@ -150,19 +150,10 @@ bool look_after(M* v, std::int64_t now_ns) noexcept {
   return true;
 }
 
-// pp is kept for v: then it is ours, and this is the goroutine that v runs.
-G* take_kept_from(M* v, P* pp) noexcept {
-  if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;  // a hint
-  locked l;
-  if (!is_kept_for_locked(pp, v)) return nullptr;
-  take_kept_locked(pp);
-  return v->curg();
-}
-
 // The goroutine that v runs, and pp, its P, in our hands; or null. `still` is asked when the barrier has taken its time.
 template <class Still>
 G* take_from(M* v, P* pp, Still&& still) noexcept {
-  if (G* const gp = take_kept_from(v, pp)) return gp;
+  if (G* const gp = take_kept_from(v, pp, g_status::running)) return gp;
   G* gp = nullptr;
   P* const held = detach(v, kSysmonRequest, [&](P* p) {
     gp = v->curg();

@@ -59,6 +59,7 @@ P* take_idle_spinning_locked() noexcept {
 
 void attach_locked(P* pp, M* mp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
+  WEFT_CHECK(!is_kept_for(mp->proc(), mp), "two Ps for one M");
   unlist_lost_locked(mp);
   // relaxed: our own, or that of one who is out or asleep
   mp->is_borrowing.store(false, std::memory_order_relaxed);

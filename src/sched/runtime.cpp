@@ -76,6 +76,13 @@ void check(const options& opts) {
   }
 }
 
+// Not a goroutine that may be stopped here and now: os/lock_rank.hpp. At a runtime's end nobody is: exit() in a goroutine may be what ends it.
+bool is_inside_or_plain() noexcept {
+  const M* const mp = current_m();
+  return mp == nullptr || !rt::kCanLoseP || mp->detach.is_inside() ||
+         sched.now.load(std::memory_order_relaxed) != phase::running;  // only changed by who ends it
+}
+
 unsigned configure(const options& opts) {
   const os::environment env = os::read_environment(kMaxProcs);
   settings& set = sched.set;
@@ -88,6 +95,8 @@ unsigned configure(const options& opts) {
   // relaxed: before any thread that reads them is made
   sched.needs_fence.store(!os::init_membarrier(env.debug.membarrier), std::memory_order_relaxed);
   os::init_restartables(env.debug.membarrier);
+  if constexpr (kWeftDebugChecks)
+    os::may_hold_locks.store(&is_inside_or_plain, std::memory_order_release);  // what it reads
   start_chaos();
   unsigned n = opts.max_procs != 0 ? opts.max_procs : env.max_procs;
   sched.is_max_procs_fixed = n != 0;

@@ -59,15 +59,17 @@ bool retake(P* pp) noexcept {
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
   if (v == nullptr) return false;
   // The goroutine is asked, not the P: it may have parked inside blocking(), and another one runs there now.
-  G* gp = nullptr;
-  P* const held = detach(v, kSysmonRequest, [&](P* p) {
-    gp = v->curg();  // Gs are never unmapped
-    return p == pp && gp != nullptr && gp->status() == g_status::syscall;
-  });
-  if (held == nullptr) return false;
+  G* gp = take_kept_from(v, pp, g_status::syscall);  // it began on credit, and its loan ended then
+  if (gp == nullptr) {
+    P* const held = detach(v, kSysmonRequest, [&](P* p) {
+      gp = v->curg();  // Gs are never unmapped
+      return p == pp && gp != nullptr && gp->status() == g_status::syscall;
+    });
+    if (held == nullptr) return false;
+  }
   gp->set_manner(G::kBlocksLong, true);
   sched.nhandoffs.fetch_add(1, std::memory_order_relaxed);  // only counted
-  hand_off(held);
+  hand_off(pp);
   return true;
 }
 
@@ -133,38 +135,26 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
   }
 }
 
-// pp was v's, and is in our hands. False: v has come for it meanwhile, the world stops, or v had it on loan only: then it is to be had by others.
-bool give_back_without_handy(M* v, P* pp) noexcept {
-  locked l;
-  if (!is_still_out_locked(v, pp)) return false;
-  // relaxed, both: the one changes under L, the other by v, which is out
-  if (sched.is_stopping.load(std::memory_order_relaxed) ||
-      v->is_borrowing.load(std::memory_order_relaxed)) {
-    list_lost_locked(v, false);
-    return false;
-  }
-  if (G* const gp = take_handy(pp)) put_global_locked(gp);
-  attach_locked(pp, v);
-  return true;
-}
-
-// pp's holder computes on, and has somebody handy: into the global queue with it. The P goes back at once, and if the holder makes no call
-// meanwhile it does not notice. False: it is inside the runtime, or was; then it sees to it itself.
+// pp's holder computes on, and has somebody handy: into the global queue with it. False: the holder is inside the runtime, or was; then it
+// sees to it itself.
+// All that the holder is without its P is under L. If it makes a call meanwhile it comes to L, and finds that it has never lost it: so also one
+// that must not (no_preempt) or that has it on loan.
 bool give_away_handy(P* pp) noexcept {
-  M* v = take_kept(pp);
-  if (v == nullptr) {
-    v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
-    if (v == nullptr) return false;
+  M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
+  if (v == nullptr || !v->detach.request(kSysmonRequest)) return false;
+  os::heavy_barrier();
+  dawdle(window::settling);
+  {
+    locked l;
+    const P* const held = v->proc();  // read while the request stands
     // By the hint, and not by pp->handy: v may come in as we look, and then it is v's to write. If it does not, we see what it left.
-    const auto has_one = [pp](P* p) { return p == pp && is_deferring(pp); };
-    if (detach(v, kSysmonRequest, has_one) == nullptr) return false;
+    const auto has_one = [&] { return held == pp && is_deferring(pp); };
+    if (!v->detach.request_settle(kSysmonRequest, has_one)) return false;
+    put_global_locked(take_handy(pp));
+    v->detach.attach();
   }
   pp->was_defer_wrong.store(true, std::memory_order_relaxed);  // a hint for its holder
-  if (give_back_without_handy(v, pp)) {
-    wake_one();
-  } else {
-    hand_off(pp);  // and the handy one runs there
-  }
+  wake_one();
   return true;
 }
 
@@ -178,6 +168,17 @@ bool watch_deferral(P* pp, std::int64_t now_ns) noexcept {
     return true;
   }
   return is_deferring(pp) && !give_away_handy(pp);
+}
+
+// Somebody is kept handy of whom the last look did not know.
+bool is_any_newly_deferring() noexcept {
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const P* const pp = p_at(i);
+    if (is_deferring(pp) && pp->deferral.load(std::memory_order_relaxed) != pp->seen.deferral)
+      return true;  // a hint
+  }
+  return false;
 }
 
 findings look(std::int64_t now_ns) noexcept {
@@ -285,8 +286,9 @@ class watch {
   bool sleep() noexcept {
     choose_delay();
     if (nidle_ >= kIdleLooksBeforeSleep && delay_ns_ == kLongestNs) return sleep_until_roused();
-    // Whoever has something for us that cannot wait so long wakes us.
+    // Whoever has something for us that cannot wait so long wakes us. But for what came before that could be seen.
     sched.sysmon_sleep_ns.store(delay_ns_, std::memory_order_seq_cst);
+    if (delay_ns_ > kLongestDeferralNs && is_any_newly_deferring()) delay_ns_ = kLongestDeferralNs;
     const bool was_roused = sched.sysmon_note.sleep(os::now_ns() + delay_ns_);
     sched.sysmon_sleep_ns.store(0,
                                 std::memory_order_relaxed);  // a late look only wakes us once more

@@ -12,7 +12,7 @@
 // long then, as when a thief takes a front that was announced. docs/adr/0007 and 0014 have the measurements.
 //
 // Whoever has a P that goes to sleep, to another M or back to one that computes must not leave a handy one in it unseen: drop_p() takes it,
-// those who get the P run it, start_world() and sysmon queue it.
+// those who get the P run it, start_world() and sysmon queue it, and a P that is lent or comes back from a loan has none (make_handy_known).
 //
 // deferral and was_defer_wrong are hints between the P's holder, thieves and sysmon, all relaxed: one that is seen late costs a late or a
 // needless wake-up, and sysmon looks again.
@@ -64,6 +64,14 @@ inline bool is_deferring(const P* pp) noexcept {
     put_next(pp, gp);
     wake();
   }
+}
+
+// Whoever runs on pp does not soon turn to its queue, so others must see what was to be next there. Holder of pp only.
+inline void make_handy_known(P* pp) noexcept {
+  G* const gp = take_handy(pp);
+  if (gp == nullptr) return;
+  put_next(pp, gp);
+  wake_one();
 }
 
 // The P has taken its own front; because the goroutine before it waits or has ended, or not.

@@ -67,6 +67,7 @@ bool mutex::lock_slow(std::int64_t deadline_ns) noexcept {
     if (began_ns == 0) began_ns = now_ns;
     if (deadline_ns <= now_ns) {
       if (!me.mine.has_waited) yield();  // whoever asks in a loop lets others get on
+      const sched::bracket inside;
       return me.mutex.take_or_give_up(&me.mine);
     }
     me.mine.is_starving = now_ns - began_ns > kStarvingNs;

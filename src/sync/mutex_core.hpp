@@ -36,7 +36,7 @@
 // Invariants
 //   M1  kWaiting says whether the queue is empty; both change under its lock only
 //   M2  one that frees it with kWaiting set leaves it to somebody on its way
-//   M3  who stands in the queue as starving is at its front, and kWoken is not set
+//   M3  it is handed over only to the front of the queue, and while nobody is on its way
 //
 // Edges
 //   [mutex.pass]  release: CAS/fetch_and/plain store release  ->  take: CAS acquire (what the holder did); by way of the wake-up for a
@@ -121,7 +121,8 @@ class mutex_core {
     return true;
   }
 
-  // It was woken, and does not want it any more unless it is free. True: it is, and it has it.
+  // It was woken, and does not want it any more unless it is free. True: it is, and it has it. As all that take the queue's lock: inside the
+  // bracket, or one that is stopped here keeps others inside it waiting, whose P it may need to go on.
   bool take_or_give_up(record* mine) noexcept {
     for (;;) {
       if (take(mine)) return true;

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -423,6 +424,36 @@ TEST_FOR_PROCS(preemption, max_procs_changes_beside_a_processor_kept_for_its_len
     weft::max_procs(before);
   }
   EXPECT_EQ(weft::max_procs(), before);
+}
+
+// On credit: one that comes back from blocking() computes for a while without a processor, gets one, lends it, blocks again. Whatever is kept
+// for it then must be had by others, and be its own no more than once. The change of their number at the end waits for all of them.
+TEST_FOR_PROCS(preemption_race, who_blocks_on_credit_has_one_processor_or_none) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  const unsigned n = weft::max_procs();
+  const auto end = std::chrono::steady_clock::now() + weft::test::scaled(100) * 1ms;
+  weft::wait_group ended;
+  for (unsigned i = 0; i < n + 2; ++i)
+    ended.go([end, random = std::minstd_rand(i + 1)]() mutable {
+      while (std::chrono::steady_clock::now() < end) {
+        switch (random() % 4) {
+          case 0:
+            weft::blocking([&] { nap(std::chrono::microseconds(random() % 500)); });
+            break;
+          case 1:
+            weft::sleep_for(std::chrono::microseconds(random() % 500));
+            break;
+          case 2:
+            weft::yield();
+            break;
+          default:
+            weft::test::spin_for(std::chrono::microseconds(random() % 1000));
+        }
+      }
+    });
+  ended.wait();
+  weft::max_procs(n + 1);
+  weft::max_procs(n);
 }
 
 TEST_FOR_PROCS(no_preempt, keeps_its_processor_until_it_is_gone) {

@@ -14,6 +14,7 @@
 #include "stack/stack.hpp"
 #include "stack/test_support.hpp"
 #include "support/for_procs.hpp"
+#include "support/on_a_thread.hpp"
 
 namespace {
 
@@ -168,10 +169,11 @@ TEST_FOR_PROCS(stack, of_odd_sizes_are_used_again_too) {
   EXPECT_LE(weft::stats().stacks, stacks + 8);
 }
 
-// A new round of the scavenger's, each time: it remembers when it made the last one, also from test to test.
-std::int64_t a_minute_later() {
+// A new round of the scavenger's, each time: it remembers when it made the last one, also from test to test. On a plain thread, as sysmon's is.
+void scavenge() {
   static std::int64_t then_ns = weft::os::now_ns();
-  return then_ns += 60 * weft::os::kSecond;
+  then_ns += 60 * weft::os::kSecond;
+  weft::test::on_a_thread([] { weft::sched::scavenge(then_ns); });
 }
 
 // B106: deep use, a long wait, the scavenger, then more use: what is live stays.
@@ -201,8 +203,8 @@ TEST_FOR_PROCS(stack, the_scavenger_leaves_what_a_parked_goroutine_needs) {
   const auto resident = weft::stack::test::resident_bytes();
   // As if minutes had passed: one round marks those that wait, the next sees to their stacks. One may not have left its own yet.
   const auto scavenge_twice = [&] {
-    weft::sched::scavenge(a_minute_later());
-    weft::sched::scavenge(a_minute_later());
+    scavenge();
+    scavenge();
     return weft::stack::test::resident_bytes() + 2 * default_stack() < resident;
   };
   if (weft::stack::test::kIsSanitized) {
@@ -237,7 +239,7 @@ TEST(stack_race, the_scavenger_and_wakers_take_turns) {
       }
     });
     while (!stop) {
-      weft::blocking([] { weft::sched::scavenge(a_minute_later()); });
+      scavenge();
       weft::yield();
     }
     wg.wait();

@@ -37,13 +37,15 @@ TEST(conserve, a_lost_wake_up_is_made_good_where_it_is_not_fatal) {
 }
 
 #if defined(WEFT_DEBUG_CHECKS) && WEFT_DEBUG_CHECKS
-TEST(lock_order, a_lock_out_of_order_is_fatal_and_both_are_named) {
+TEST(lock_order, a_lock_out_of_order_is_fatal_and_named) {
   const std::pair<const char*, const char*> kCases[] = {
       {"locks_upwards", "the scheduler lock is taken while the stacks lock is held"},
       {"locks_the_same_rank_twice", "the waiters lock is taken while the waiters lock is held"},
       {"locks_channels_against_their_addresses",
        "the channel lock is taken while the channel lock is held"},
       {"locks_upwards_after_try_lock", "the scheduler lock is taken while the slab lock is held"},
+      {"locks_where_it_may_be_stopped",
+       "the waiters lock is taken where a goroutine may be stopped"},
       {"frees_a_lock_it_does_not_hold", "a lock is freed by the thread that took it"}};
   for (const auto& [name, what] : kCases) {
     const child_end ended = scenario(name);

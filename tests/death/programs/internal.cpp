@@ -112,6 +112,13 @@ SCENARIO(frees_a_lock_it_does_not_hold) {
   expect_fatal([] { of_slab.unlock(); });
 }
 
+SCENARIO(locks_where_it_may_be_stopped) {
+  weft::run([] {
+    const lock_guard hold(of_waiters[0]);
+    scenario::say("nobody minded");
+  });
+}
+
 // Somebody is queued and nobody is told.
 SCENARIO(a_lost_wake_up) {
   weft::runtime rt({.max_procs = 2});
