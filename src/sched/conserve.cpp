@@ -74,7 +74,8 @@ void describe_queues(os::text& t) noexcept {
     const P* const pp = p_at(i);
     if (pp->queue.is_empty() && !is_deferring(pp)) continue;
     ++nnamed;
-    t << ", " << pp->queue.ring_size() << (pp->queue.has_next() || is_deferring(pp) ? " and a front" : "")
+    t << ", " << pp->queue.ring_size()
+      << (pp->queue.has_next() || is_deferring(pp) ? " and a front" : "")
       << " in that of processor " << i;
   }
 }

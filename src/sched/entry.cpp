@@ -186,8 +186,7 @@ bool end_on_credit(M* mp) noexcept {
   G* const gp = mp->curg();
   locked l;
   // Then it has a P, or can have one at once; or it must end.
-  if (!mp->detach.is_lost() || mp->is_doomed || !sched.pidle.empty() ||
-      is_kept_for(mp->proc(), mp))
+  if (!mp->detach.is_lost() || mp->is_doomed || !sched.pidle.empty() || is_kept_for(mp->proc(), mp))
     return false;
   gp->resume.nblocking = 0;
   gp->become(g_status::running);

@@ -220,7 +220,8 @@ G* take_by_choice(P* pp) noexcept {
   base::add_by_owner(pp->schedtick, 1);
   // What the goroutine draws until the next switch (a select) is of the same row, whichever thread it is on.
   if (M* const mp = current_m()) mp->random = base::rng(draw(UINT32_MAX));
-  if (has_global()) wake_one();  // one of the others may have been at pp's front, unknown to anybody
+  if (has_global())
+    wake_one();  // one of the others may have been at pp's front, unknown to anybody
   return gp;
 }
 

@@ -80,7 +80,8 @@ void check(const options& opts) {
 bool is_inside_or_plain() noexcept {
   const M* const mp = current_m();
   return mp == nullptr || !rt::kCanLoseP || mp->detach.is_inside() ||
-         sched.now.load(std::memory_order_relaxed) != phase::running;  // only changed by who ends it
+         sched.now.load(std::memory_order_relaxed) !=
+             phase::running;  // only changed by who ends it
 }
 
 unsigned configure(const options& opts) {

@@ -165,17 +165,16 @@ TEST(mutex_model, who_is_woken_and_gives_up_beside_a_calm_holder_leaves_nobody_b
 
 // The last one that waits withdraws as the holder leaves: nothing of it is left, also if nobody else comes by.
 TEST(mutex_model, who_withdraws_beside_a_calm_holder_leaves_nothing_behind) {
-  explore<queued_at_a_calm_one>({[](queued_at_a_calm_one& w) { queued::unlock_and_count(w); },
-                                 [](queued_at_a_calm_one& w) {
-                                   if (w.m->ops().withdraw(&w.late)) return;
-                                   queued::take_or_give_up(w);
-                                 }},
-                                [](queued_at_a_calm_one& w) {
-                                  const std::uint32_t left =
-                                      w.m->state.load(std::memory_order_relaxed);
-                                  MODEL_CHECK((left & ~core::kTurns) == 0,
-                                              "something was left behind");
-                                });
+  explore<queued_at_a_calm_one>(
+      {[](queued_at_a_calm_one& w) { queued::unlock_and_count(w); },
+       [](queued_at_a_calm_one& w) {
+         if (w.m->ops().withdraw(&w.late)) return;
+         queued::take_or_give_up(w);
+       }},
+      [](queued_at_a_calm_one& w) {
+        const std::uint32_t left = w.m->state.load(std::memory_order_relaxed);
+        MODEL_CHECK((left & ~core::kTurns) == 0, "something was left behind");
+      });
 }
 
 // From wary to calm, and to wary again.
