@@ -77,7 +77,7 @@ void check(const options& opts) {
 }
 
 // Not a goroutine that may be stopped here and now: os/lock_rank.hpp. At a runtime's end nobody is: exit() in a goroutine may be what ends it.
-bool is_inside_or_plain() noexcept {
+[[maybe_unused]] bool is_inside_or_plain() noexcept {
   const M* const mp = current_m();
   return mp == nullptr || !rt::kCanLoseP || mp->detach.is_inside() ||
          sched.now.load(std::memory_order_relaxed) !=

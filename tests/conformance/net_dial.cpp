@@ -276,8 +276,8 @@ TEST_FOR_PROCS(dial, plain_threads_dial_with_and_without_a_context) {
       EXPECT_TRUE(net::dial("tcp", l.addr().to_string(), ec).is_open()) << ec.message();
       (void)net::dial("tcp", deserted_port(), ec);
       EXPECT_EQ(ec, std::errc::connection_refused);
-      const auto [ctx, cancel] = weft::with_timeout(weft::background(), 20ms);
       const auto began = weft::clock::now();
+      const auto [ctx, cancel] = weft::with_timeout(weft::background(), 20ms);
       (void)net::dial("tcp", full.where(), ctx, ec);
       EXPECT_EQ(ec, weft::context_errc::deadline_exceeded) << ec.message();
       EXPECT_GE(weft::clock::now() - began, 20ms);

@@ -20,6 +20,8 @@ TEST(restart_race, threads_that_go_on_starting_goroutines_leave_the_count_right)
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       while (!is_over) {
+        // Three threads that do nothing else can start more than two processors run, and main waits behind them: for ever under chaos=all.
+        if (weft::num_goroutines() > 1000) std::this_thread::yield();
         try {
           weft::go([] { ++nrun; });
           ++nstarted;
