@@ -200,7 +200,7 @@ TEST_FOR_PROCS(stack, the_scavenger_leaves_what_a_parked_goroutine_needs) {
   for (int i = 0; i < 4; ++i) hs.push_back(weft::spawn([&] { return helper::run(go_on, parked); }));
   parked.wait();
   for (int i = 0; i < 20; ++i) weft::yield();  // until they have really left their stacks
-  weft::test::on_a_thread([] {});  // a thread has memory of its own, the first time
+  weft::test::on_a_thread([] {});              // a thread has memory of its own, the first time
   const auto resident = weft::stack::test::resident_bytes();
   // As if minutes had passed: one round marks those that wait, the next sees to their stacks. One may not have left its own yet.
   const auto scavenge_twice = [&] {

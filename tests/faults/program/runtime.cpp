@@ -246,7 +246,8 @@ SCENARIO(giving_back) {
     attempt([] {
       std::thread([] {  // as sysmon's
         for (int i = 0; i < 3; ++i) weft::stack::scavenge(1000);
-      }).join();
+      })
+          .join();
     });
     work();
   });
