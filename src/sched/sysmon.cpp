@@ -79,6 +79,14 @@ bool is_pp_wanted(const P* pp) noexcept {
          sched.nrunq.load(std::memory_order_relaxed) != 0;  // a hint
 }
 
+// A P is idle, or looks for work.
+bool is_any_free() noexcept {
+  // relaxed: hints
+  return sched.npidle.load(std::memory_order_relaxed) +
+             sched.nspinning.load(std::memory_order_relaxed) >
+         0;
+}
+
 // It has been in one blocking() call since our last look, and somebody would have use for the P: at once if its own queue has
 // work, or if no P is idle or looking; after a slice in any case, so that the thread can be counted as blocked.
 bool should_retake(P* pp, std::int64_t now_ns) noexcept {
@@ -89,11 +97,7 @@ bool should_retake(P* pp, std::int64_t now_ns) noexcept {
     pp->seen.syscall_since_ns = now_ns;
     return false;
   }
-  // relaxed: hints, as above
-  const bool others_idle = sched.npidle.load(std::memory_order_relaxed) +
-                               sched.nspinning.load(std::memory_order_relaxed) >
-                           0;
-  return is_pp_wanted(pp) || !others_idle || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
+  return is_pp_wanted(pp) || !is_any_free() || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
 }
 
 // What sysmon found at one look.
@@ -106,7 +110,9 @@ struct findings {
 };
 
 // pp's goroutine has run since the last look: it may be asleep, or have had its slice.
-void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
+// is_short_of_ps: somebody waits, be it in another P's queue, and no P is free. To whoever computes that is nothing, but one that sleeps
+// keeps from them a processor that nobody uses.
+void watch_slice(P* pp, std::int64_t now_ns, bool is_short_of_ps, findings& found) noexcept {
   const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // a hint
   // 0: never looked at, or without a thread at the last look. What it has now began since then.
   if (tick != pp->seen.schedtick || pp->seen.sched_since_ns == 0) {
@@ -115,14 +121,15 @@ void watch_slice(P* pp, std::int64_t now_ns, findings& found) noexcept {
     pp->seen.was_asked = false;
     return;
   }
-  if (!is_pp_wanted(pp)) return;
+  const bool is_wanted = is_pp_wanted(pp);
+  if (!is_wanted && !is_short_of_ps) return;
   // Should nobody have seen it in time: README.md, [idle.no_lost_wake] 4. Of one at the front watch_deferral() knows more.
   if (pp->queue.ring_size() != 0) wake_one();
   if (sched.is_timeless.load(std::memory_order_relaxed)) return;  // fixed at start
   found.any_suspect = true;
   if (take_from_sleeper(pp)) {
     found.did_something = true;
-  } else if (now_ns - pp->seen.sched_since_ns < kSliceNs) {
+  } else if (!is_wanted || now_ns - pp->seen.sched_since_ns < kSliceNs) {
     return;
   } else if (!std::exchange(pp->seen.was_asked, true)) {
     if (M* const mp = pp->m.load(std::memory_order_acquire)) {
@@ -184,6 +191,7 @@ bool is_any_newly_deferring() noexcept {
 findings look(std::int64_t now_ns) noexcept {
   findings found;
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
+  const bool is_short_of_ps = !is_any_free() && anything_queued();
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
     const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
@@ -195,7 +203,7 @@ findings look(std::int64_t now_ns) noexcept {
       if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
     }
     if constexpr (rt::kPreempts)
-      watch_slice(pp, now_ns,
+      watch_slice(pp, now_ns, is_short_of_ps,
                   found);  // also for one that makes one short blocking() call after the other
     found.any_deferral |= watch_deferral(pp, now_ns);
   }

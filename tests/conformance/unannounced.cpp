@@ -67,6 +67,30 @@ TEST_FOR_PROCS(unannounced, a_read_from_an_empty_pipe_stops_nobody_else) {
   wg.wait();
 }
 
+// They wait in the queue of one that computes and keeps its processor. Whoever of them is stolen from there takes the other one to sleep.
+TEST(unannounced, those_in_another_queue_get_the_processor_of_one_that_sleeps) {
+  weft::test::run_on(2, [] {
+    constexpr int kSleepers = 12;
+    pipe_pair pipe;
+    std::atomic<int> nasleep{0};
+    weft::wait_group wg;
+    const weft::no_preempt mine;
+    for (int i = 0; i < kSleepers; ++i) {
+      wg.go([&] {
+        char c = 0;
+        ++nasleep;
+        EXPECT_EQ(::read(pipe.out(), &c, 1), 1);
+      });
+    }
+    const auto limit = std::chrono::steady_clock::now() + 30s;
+    while (nasleep != kSleepers && std::chrono::steady_clock::now() < limit) {
+    }
+    EXPECT_EQ(nasleep, kSleepers);
+    for (int i = 0; i < kSleepers; ++i) pipe.write_one();
+    wg.wait();
+  });
+}
+
 // Not because its slice is over, which would be late, and without a signal, which would cut its call short.
 // A thread that waits long for a CPU may have had its slice before it sleeps: then they sleep once more.
 TEST_FOR_PROCS(unannounced, one_that_sleeps_loses_its_processor_as_one_that_sleeps) {
