@@ -57,7 +57,8 @@ struct alignas(64) G {
   wait_reason why = wait_reason::none;
   base::relaxed<std::uint8_t> place = kOrdinary;  // who looks at others may look at it
   resume_notes resume;
-  G* link = nullptr;  // in a run queue, a batch or a free list
+  G* link =
+      nullptr;  // in a run queue, a batch, a free list, or a list of those who wait (sync/waiting.hpp)
   arch::context context{};
   arch::fp_control fp{};
   stack::head* stack = nullptr;

@@ -1,6 +1,7 @@
 // event_core.hpp: the event as a protocol over one word, independent of what parks and wakes.
 //
-// The word is kUnset, kSet, or the address of the newest of those who wait; each points to the one before it.
+// The word is kUnset, kSet, or the address of the newest of those who wait (its record, or itself: wait_record.hpp); each points to the one
+// before it.
 //
 //    waiter (publish, stack already free)      setter
 //    CAS word: list -> me : list               exchange word -> kSet
@@ -25,7 +26,8 @@ template <class A, class Waiter>
 class event_core {
  public:
   using word = typename A::template atomic<std::uintptr_t>;
-  using record = wait_record<Waiter>;
+  using links = wait_links<Waiter>;
+  using record = typename links::record;
   static constexpr std::uintptr_t kUnset = 0;
   static constexpr std::uintptr_t kSet = 1;
   static constexpr std::uintptr_t kDetached = 2;  // never waited for (completion only)
@@ -35,7 +37,7 @@ class event_core {
     std::uintptr_t seen = state.load(std::memory_order_acquire);  // [event.set]
     do {
       if (seen == kSet) return false;
-      mine->next = reinterpret_cast<record*>(seen);
+      links::next(mine) = reinterpret_cast<record*>(seen);
     } while (!state.compare_exchange_weak(
         seen, reinterpret_cast<std::uintptr_t>(mine), std::memory_order_release,
         std::memory_order_acquire));  // [event.push]; failed: [event.set]
@@ -49,7 +51,7 @@ class event_core {
         state.exchange(kSet, std::memory_order_acq_rel);  // [event.set] [event.push]
     if (seen == kDetached) return false;
     if (seen == kUnset || seen == kSet) return true;
-    wake_in_order(reinterpret_cast<record*>(seen), wake);
+    wake_in_order<Waiter>(reinterpret_cast<record*>(seen), wake);
     return true;
   }
 

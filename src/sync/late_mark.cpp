@@ -18,19 +18,19 @@ namespace {
 using core = sync::event_core<os::futex_atomics, rt::G>;
 
 struct waiting {
-  core::record record{};
   core::word* state;
+  rt::G* who = nullptr;
 };
 
 bool enter(rt::G* gp, void* arg) {
   auto* const mine = static_cast<waiting*>(arg);
-  mine->record.who = gp;
-  return core::push(*mine->state, &mine->record);
+  mine->who = gp;
+  return core::push(*mine->state, gp);
 }
 
 bool withdraw(void* arg) {
-  auto* const mine = static_cast<waiting*>(arg);
-  return core::withdraw_only(*mine->state, &mine->record);
+  const auto* const mine = static_cast<const waiting*>(arg);
+  return core::withdraw_only(*mine->state, mine->who);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void late_mark::set() noexcept {
 
 bool late_mark::wait_slow() noexcept {
   static_assert(kSet == core::kSet);
-  waiting mine{.state = &state_};
+  waiting mine{&state_};
   constexpr auto kWhy = rt::wait_reason::event;
   if (epoch_ == 0) {
     sched::park(&enter, &mine, kWhy, &state_);

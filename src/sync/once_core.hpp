@@ -24,7 +24,8 @@ template <class A, class Waiter>
 class once_core {
  public:
   using word = typename A::template atomic<std::uintptr_t>;
-  using record = wait_record<Waiter>;
+  using links = wait_links<Waiter>;
+  using record = typename links::record;
   static constexpr std::uintptr_t kNew = 0;
   static constexpr std::uintptr_t kDone = 1;
   static constexpr std::uintptr_t kRunning = 2;
@@ -46,7 +47,7 @@ class once_core {
     std::uintptr_t seen = state.load(std::memory_order_relaxed);  // checked by the CAS
     do {
       if ((seen & kRunning) == 0) return false;
-      mine->next = reinterpret_cast<record*>(seen & ~kRunning);
+      links::next(mine) = reinterpret_cast<record*>(seen & ~kRunning);
     } while (!state.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(mine) | kRunning,
                                           std::memory_order_release,  // [once.push]
                                           std::memory_order_relaxed));  // failed: tried again
@@ -57,7 +58,7 @@ class once_core {
   static void finish(word& state, bool is_done, Wake&& wake) noexcept {
     const std::uintptr_t seen = state.exchange(
         is_done ? kDone : kNew, std::memory_order_acq_rel);  // [once.done] [once.push]
-    wake_in_order(reinterpret_cast<record*>(seen & ~kRunning), wake);
+    wake_in_order<Waiter>(reinterpret_cast<record*>(seen & ~kRunning), wake);
   }
 };
 

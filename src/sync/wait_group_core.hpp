@@ -28,7 +28,8 @@ class wait_group_core {
  public:
   using word = typename A::template atomic<std::uint64_t>;
   using lock = os::basic_lock<A, os::lock_rank::waiters>;
-  using record = wait_record<Waiter>;
+  using links = wait_links<Waiter>;
+  using record = typename links::record;
   static constexpr std::uint64_t kWaiting = std::uint64_t{1} << 32;
 
   static std::int64_t count_of(std::uint64_t state) noexcept {
@@ -61,7 +62,7 @@ class wait_group_core {
     } while (!state.compare_exchange_weak(
         seen, seen | kWaiting, std::memory_order_acq_rel,
         std::memory_order_acquire));  // release: to release_all(); failed: [wait_group.done]
-    mine->next = static_cast<record*>(waiters);
+    links::next(mine) = static_cast<record*>(waiters);
     waiters = mine;
     return true;
   }
@@ -76,7 +77,7 @@ class wait_group_core {
       waiters = nullptr;
       state.fetch_and(~kWaiting, std::memory_order_acq_rel);  // [wait_group.done]
     }
-    wake_in_order(list, wake);
+    wake_in_order<Waiter>(list, wake);
   }
 };
 

@@ -34,20 +34,20 @@ inline queue_lock& lock_of(std::atomic<std::uint32_t>& word) noexcept {
 }
 inline queue_lock& lock_of(detail::waiters& w) noexcept { return lock_of(w.lock); }
 
-// Parks with a record in the list that push(record*) enters it into. False from push: there is no need to wait. From user context, any
-// thread.
+// A goroutine that waits is in no queue, so it is in such a list by its own link: whoever takes a long list walks over Gs, which lie side by
+// side, and not over stacks, each a page that nobody has touched for long. (A plain thread's proxy likewise.)
+template <>
+struct wait_links<rt::G> {
+  using record = rt::G;
+  static rt::G*& next(rt::G* gp) noexcept { return gp->link; }
+  static rt::G* owner(rt::G* gp) noexcept { return gp; }
+};
+
+// Parks in the list that push(G*) enters it into. False from push: there is no need to wait. From user context, any thread.
 template <class Push>
 void park_in_list(Push push, rt::wait_reason why, const void* object) noexcept {
-  struct waiting {
-    wait_record<rt::G> mine;
-    Push& push;
-  } w{{nullptr, nullptr}, push};
-  const auto publish = [](rt::G* gp, void* arg) {
-    auto* const me = static_cast<waiting*>(arg);
-    me->mine.who = gp;
-    return me->push(&me->mine);
-  };
-  sched::park(publish, &w, why, object);
+  const auto publish = [](rt::G* gp, void* arg) { return (*static_cast<Push*>(arg))(gp); };
+  sched::park(publish, &push, why, object);
 }
 
 // As sched::park_until(), also without a limit (rt::kNever): then it is always true. From user context, any thread.
@@ -73,13 +73,12 @@ struct waker {
   void operator()(sched::waiter* w) const noexcept { sched::end_wait(mp, w); }
   void operator()(rt::G* gp) const noexcept { sched::ready(mp, gp); }
   // All of a list, the newest first. False: none, and they must be woken one by one, if there is anybody.
-  bool take_all(wait_record<rt::G>* newest) const noexcept {
-    if (newest == nullptr || newest->next == nullptr || !sched::waking::is_for(mp)) return false;
+  bool take_all(rt::G* newest) const noexcept {
+    if (newest == nullptr || newest->link == nullptr || !sched::waking::is_for(mp)) return false;
     sched::waking all(mp);
     while (newest != nullptr) {
-      wait_record<rt::G>* const older = newest->next;  // before its owner runs on
-      __builtin_prefetch(older);
-      all.add_in_front(newest->who);
+      rt::G* const older = newest->link;  // before it is in another list
+      all.add_in_front(newest);
       newest = older;
     }
     all.end();
