@@ -49,6 +49,7 @@ proxy_owner::~proxy_owner() {
   proxy->become(g_status::idle);
   proxy->place = G::kProxy;
   proxy->why = wait_reason::none;
+  proxy->manners.store(0, std::memory_order_relaxed);  // its own
   // relaxed: only unique, and for those who look
   proxy->goid.store(kForeignIds + 1 + sched.nforeign.fetch_add(1, std::memory_order_relaxed),
                     std::memory_order_relaxed);

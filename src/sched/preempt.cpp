@@ -101,8 +101,13 @@ bool is_about_to_sleep(const M* v, std::int64_t cpu) noexcept {
 
 void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
   os::text t;
-  t << "weft: " << nstopped << " goroutines stopped in user code hold all max_threads ("
-    << sched.set.max_threads << "); call weft::checkpoint() in long loops, or raise it\n";
+  if (nstopped != 0) {
+    t << "weft: " << nstopped << " goroutines stopped in user code hold all max_threads ("
+      << sched.set.max_threads << "); call weft::checkpoint() in long loops, or raise it\n";
+  } else {
+    t << "weft: calls that block hold all max_threads (" << sched.set.max_threads
+      << "), so long loops are not stopped; call weft::checkpoint() in them, or raise it\n";
+  }
   os::write_all(os::kStderr, t.view());
 }
 
@@ -270,8 +275,9 @@ void end_slice_by_force(P* pp, std::int64_t now_ns) noexcept {
 
 bool take_from_sleeper(P* pp) noexcept {
   M* const v = pp->m.load(std::memory_order_acquire);  // Ms are never unmapped
-  if (v == nullptr || v->detach.is_inside() || look_at(v) != os::thread_activity::asleep)
-    return false;
+  if (v == nullptr || v->detach.is_inside()) return false;
+  // A hint, before it costs a look and a barrier: with no_preempt it may sleep for long, and keeps its P.
+  if (!may_lose(v, g_status::running) || look_at(v) != os::thread_activity::asleep) return false;
   // not: it slept, and now it computes
   const auto still_asleep = [v] { return look_at(v) == os::thread_activity::asleep; };
   G* const gp = take_from(v, pp, still_asleep);

@@ -89,7 +89,9 @@ G* new_g(P* pp) noexcept {
   // relaxed: came with the P, or with the acquire of require_running(); an end since then is noticed by launch()
   gp->epoch = sched.epoch.load(std::memory_order_relaxed);
   gp->stack_bits = sched.set.stack_bits.load(std::memory_order_relaxed);  // fixed while running
-  gp->goid.store(next_goid(pp), std::memory_order_relaxed);               // for those who look
+  // relaxed: guards nothing. Here, and not where its last owner ended: sysmon may have come late with what it had seen of that one.
+  gp->manners.store(0, std::memory_order_relaxed);
+  gp->goid.store(next_goid(pp), std::memory_order_relaxed);  // for those who look
   return gp;
 }
 
@@ -105,7 +107,6 @@ void free_g(P* pp, G* gp) noexcept {
   gp->nlocks = 0;
   gp->stack_bits = 0;
   gp->is_exiting = false;
-  gp->manners.store(0, std::memory_order_relaxed);  // as above
   gp->resume.nblocking = 0;
   if (pp == nullptr) {
     gp->link = nullptr;

@@ -105,14 +105,15 @@ struct findings {
   bool did_something = false;
   bool any_deferral = false;   // a wake-up was left out since the last look
   bool any_without_p = false;  // somebody computes without a P
+  bool none_free = false;      // somebody waits, and no P is free
   bool any_suspect =
       false;  // others wait for a P whose goroutine has not called in since the last look
 };
 
 // pp's goroutine has run since the last look: it may be asleep, or have had its slice.
-// is_short_of_ps: somebody waits, be it in another P's queue, and no P is free. To whoever computes that is nothing, but one that sleeps
-// keeps from them a processor that nobody uses.
-void watch_slice(P* pp, std::int64_t now_ns, bool is_short_of_ps, findings& found) noexcept {
+// are_short_of_ps: somebody waits, be it in another P's queue, and no P is free. To whoever computes that is nothing, but one that sleeps
+// keeps from them a processor that nobody uses. One is enough: whether they are still short of Ps shows at the next look.
+void watch_slice(P* pp, std::int64_t now_ns, bool& are_short_of_ps, findings& found) noexcept {
   const std::uint32_t tick = pp->schedtick.load(std::memory_order_relaxed);  // a hint
   // 0: never looked at, or without a thread at the last look. What it has now began since then.
   if (tick != pp->seen.schedtick || pp->seen.sched_since_ns == 0) {
@@ -121,15 +122,21 @@ void watch_slice(P* pp, std::int64_t now_ns, bool is_short_of_ps, findings& foun
     pp->seen.was_asked = false;
     return;
   }
-  const bool is_wanted = is_pp_wanted(pp);
-  if (!is_wanted && !is_short_of_ps) return;
+  if (!is_pp_wanted(pp)) {
+    if (are_short_of_ps && !sched.is_timeless.load(std::memory_order_relaxed) &&  // fixed at start
+        take_from_sleeper(pp)) {
+      found.did_something = true;
+      are_short_of_ps = false;
+    }
+    return;
+  }
   // Should nobody have seen it in time: README.md, [idle.no_lost_wake] 4. Of one at the front watch_deferral() knows more.
   if (pp->queue.ring_size() != 0) wake_one();
   if (sched.is_timeless.load(std::memory_order_relaxed)) return;  // fixed at start
   found.any_suspect = true;
   if (take_from_sleeper(pp)) {
     found.did_something = true;
-  } else if (!is_wanted || now_ns - pp->seen.sched_since_ns < kSliceNs) {
+  } else if (now_ns - pp->seen.sched_since_ns < kSliceNs) {
     return;
   } else if (!std::exchange(pp->seen.was_asked, true)) {
     if (M* const mp = pp->m.load(std::memory_order_acquire)) {
@@ -188,10 +195,12 @@ bool is_any_newly_deferring() noexcept {
   return false;
 }
 
-findings look(std::int64_t now_ns) noexcept {
+// was_none_free: so said the last look. Only what lasts from look to look is a shortage: a queue may be filled for a microsecond.
+findings look(std::int64_t now_ns, bool was_none_free) noexcept {
   findings found;
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
-  const bool is_short_of_ps = !is_any_free() && anything_queued();
+  found.none_free = !is_any_free() && anything_queued();
+  bool are_short_of_ps = found.none_free && was_none_free;
   for (std::uint32_t i = 0; i < n; ++i) {
     P* const pp = p_at(i);
     const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
@@ -203,7 +212,7 @@ findings look(std::int64_t now_ns) noexcept {
       if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
     }
     if constexpr (rt::kPreempts)
-      watch_slice(pp, now_ns, is_short_of_ps,
+      watch_slice(pp, now_ns, are_short_of_ps,
                   found);  // also for one that makes one short blocking() call after the other
     found.any_deferral |= watch_deferral(pp, now_ns);
   }
@@ -250,7 +259,7 @@ class watch {
       const std::int64_t now_ns = os::now_ns();
       sched.coarse_ns.store(now_ns, std::memory_order_relaxed);  // a hint for all
       if (was_roused_) nidle_ = 0;
-      found_ = look(now_ns);
+      found_ = look(now_ns, found_.none_free);
       is_urgent_waiting_ = press_urgent(is_urgent_waiting_);
       is_polling_due_ = polling_.look(now_ns);
       is_suspicious_ = conservation_.look(now_ns);

@@ -8,4 +8,4 @@ if is_quick; then
   exit
 fi
 build tsan --target weft_unit_tests weft_conformance_tests weft_stress_tests weft_death_tests weft_platform_tests weft_explore_tests weft_seeds_tests
-run_tests tsan -L 'unit|conformance|stress|race|death|platform|explore|seeds' "$@"
+run_tests tsan -L 'unit|conformance|stress|race|death|platform|explore|seeds|migrate' "$@"
