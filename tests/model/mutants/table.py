@@ -335,8 +335,8 @@ WAITING = (
         "event_enters_a_set_one",
         "sync/event_core.hpp",
         """      if (seen == kSet) return false;
-      mine->next = reinterpret_cast<record*>(seen);""",
-        """      mine->next = seen == kSet ? nullptr : reinterpret_cast<record*>(seen);""",
+      links::next(mine) = reinterpret_cast<record*>(seen);""",
+        """      links::next(mine) = seen == kSet ? nullptr : reinterpret_cast<record*>(seen);""",
         "event",
         "a missing recheck: whoever comes after set() waits for ever",
         memory="sc",
@@ -344,11 +344,11 @@ WAITING = (
     Mutant(
         "waiters_read_after_they_were_woken",
         "sync/wait_record.hpp",
-        """    in_order = r->next;               // before the owner of *r runs on
-    __builtin_prefetch(in_order, 0);  // it lies in a stack that has been left alone for long
-    wake(r->who);""",
-        """    wake(r->who);
-    in_order = r->next;""",
+        """    in_order = links::next(r);        // before the owner of *r runs on
+    __builtin_prefetch(in_order, 0);  // it has been left alone for long
+    wake(links::owner(r));""",
+        """    wake(links::owner(r));
+    in_order = links::next(r);""",
         "event",
         "the record lies in a frame that may be gone",
         crashes=True,
