@@ -23,7 +23,7 @@
 #include "base/check.hpp"
 #include "base/list.hpp"
 #include "os/note.hpp"
-#include "rt/status.hpp"
+#include "rt/g_word.hpp"
 #include "rt/wait_reason.hpp"
 #include "stack/stack.hpp"
 
@@ -53,7 +53,7 @@ struct alignas(2) resume_notes {
 
 struct alignas(64) G {
   // --- switched: the first line ---
-  std::atomic<std::uint32_t> status_word{static_cast<std::uint32_t>(g_status::dead)};
+  g_word status_word{g_status::dead};
   wait_reason why = wait_reason::none;
   base::relaxed<std::uint8_t> place = kOrdinary;  // who looks at others may look at it
   resume_notes resume;
@@ -122,16 +122,9 @@ struct alignas(64) G {
     return manners.load(std::memory_order_relaxed) < kNoPreempt;
   }
 
-  g_status status() const noexcept {
-    // acquire: with the release of become(), what was done before the change
-    return static_cast<g_status>(status_word.load(std::memory_order_acquire) & ~kWaitMarks);
-  }
-
-  // Only sched calls it. Release: whoever reads the status may rely on what led to it.
-  void become(g_status next) noexcept {
-    WEFT_CHECK(may_become(status(), next), "no such step in a goroutine's life");
-    status_word.store(static_cast<std::uint32_t>(next), std::memory_order_release);
-  }
+  g_status status() const noexcept { return status_word.status(); }
+  // Only sched calls it.
+  void become(g_status next) noexcept { status_word.become(next); }
 
   g_cold& cold() const noexcept { return *std::launder(reinterpret_cast<g_cold*>(stack->cold)); }
 

@@ -60,15 +60,7 @@ void commit_end(M* mp, G* gp) noexcept {
 }  // namespace
 
 void claim_waiting(G* gp) noexcept {
-  std::uint32_t seen = static_cast<std::uint32_t>(g_status::waiting);
-  while (!gp->status_word.compare_exchange_weak(
-      seen, static_cast<std::uint32_t>(g_status::runnable), std::memory_order_acq_rel,
-      std::memory_order_relaxed)) {  // failed: tried again
-    WEFT_CHECK((seen & ~rt::kWaitMarks) == static_cast<std::uint32_t>(g_status::waiting),
-               "woke a goroutine that does not wait");
-    if (seen & rt::kTrimming) os::yield_cpu();
-    seen &= ~rt::kTrimming;
-  }
+  gp->status_word.claim([] { os::yield_cpu(); });
 }
 
 void undo_park(M* mp, G* gp) noexcept { ready(mp, gp); }

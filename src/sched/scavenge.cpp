@@ -21,8 +21,6 @@ namespace {
 constexpr std::size_t kStacksPerPass = 1000;
 constexpr std::size_t kTrimsPerPass = 10'000;
 
-constexpr auto kWaiting = static_cast<std::uint32_t>(g_status::waiting);
-
 // Sysmon's; a test may come by at the same time.
 constinit base::relaxed<std::int64_t> next_round_ns = 0;
 constinit base::relaxed<std::int64_t> next_pass_ns = os::kNoDeadline;
@@ -40,20 +38,15 @@ void trim(G* gp) noexcept {
 // Those that the last round has marked. `n`: how many it were, kTrimsPerPass at most.
 void trim_if_settled(G* gp, void* n) {
   auto& ntrimmed = *static_cast<std::size_t*>(n);
-  // relaxed: hold_waiting() looks again
-  if (gp->status_word.load(std::memory_order_relaxed) != (kWaiting | rt::kSettled)) return;
+  if (!gp->status_word.is_settled()) return;
   if (ntrimmed == kTrimsPerPass) return;
   trim(gp);
   ++ntrimmed;
 }
 
 void mark_if_waiting(G* gp, void* n) {
-  std::uint32_t seen = gp->status_word.load(std::memory_order_relaxed);  // checked by the CAS
-  // relaxed: nothing is handed over by the mark. Failed: it goes on, or somebody looks at it; the next round will see.
-  if (seen == kWaiting &&
-      gp->status_word.compare_exchange_strong(seen, kWaiting | rt::kSettled,
-                                              std::memory_order_relaxed, std::memory_order_relaxed))
-    ++*static_cast<std::size_t*>(n);
+  // Failed: it goes on, or somebody looks at it; the next round will see.
+  if (gp->status_word.settle()) ++*static_cast<std::size_t*>(n);
 }
 
 // False: there are more to trim than one pass may. Marking comes after that, or some would be trimmed that have just gone to sleep.

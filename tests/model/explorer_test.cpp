@@ -236,6 +236,23 @@ TEST(explorer, a_spin_that_nobody_ends_is_found_and_one_that_somebody_ends_is_no
   }
 }
 
+// Who spins has seen the flag before the store left its queue; it leaves because a third one looks, and nobody stores anything afterwards.
+TEST(explorer, a_store_that_leaves_its_queue_late_ends_a_spin) {
+  struct world {
+    word flag{0};
+  };
+  for (const memory m : kAll) {
+    EXPECT_EQ(failure_in<world>(m, {[](world& w) { w.flag.store(1, memory_order_release); },
+                                    [](world& w) {
+                                      while (w.flag.load(memory_order_relaxed) == 0)
+                                        model_atomics::pause();
+                                    },
+                                    [](world& w) { w.flag.load(memory_order_relaxed); }}),
+              "")
+        << name_of(m);
+  }
+}
+
 TEST(explorer, two_that_answer_each_other_for_ever_reach_the_step_limit) {
   struct world {
     word x{0};

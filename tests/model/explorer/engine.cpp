@@ -40,7 +40,7 @@ run_result engine::run(const program& p, strategy& how, const settings& set) {
   labels_.clear();
   is_fresh_ = false;
   nsteps_ = npicks_ = nstores_ = nspurious_ = nrestarts_ = nlocations_ = 0;
-  timed_ = paused_ = 0;
+  timed_ = paused_ = behind_ = 0;
   ready_ = bit(p.nthreads) - 1;
   nalive_ = p.nthreads;
   for (unsigned i = 0; i < p.nthreads; ++i) {
@@ -139,15 +139,18 @@ void engine::end_thread() {
   back_to_main();
 }
 
-// Nobody can go on by itself. What is stored is seen in the end, also by those who looked at old messages.
+// Nobody can go on by itself. What is stored is seen in the end, also by those who looked at old messages, or before it had left its queue.
 bool engine::force_progress() {
-  if (set_.mem == memory::store_buffer) {
-    if (!flush_everything()) return false;
-    ready_ |= std::exchange(paused_, 0);
-    return ready_ != 0;
-  }
-  if (set_.mem != memory::stale_read) return false;
+  if (set_.mem == memory::sc) return false;
   unsigned late = 0;
+  if (set_.mem == memory::store_buffer) {
+    flush_everything();
+    late = paused_ & behind_;
+    behind_ &= ~late;
+    paused_ &= ~late;
+    ready_ |= late;
+    return late != 0;
+  }
   for (unsigned set = paused_; set != 0; set &= set - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(set));
     if (!threads_[i].has_read_old) continue;

@@ -224,6 +224,7 @@ class engine {
     if (t.has_looked) return;
     t.has_looked = true;
     t.nforeign_seen = nforeign(t);
+    behind_ &= ~bit(current_);
   }
   void note_store() noexcept {
     ++nstores_;
@@ -270,7 +271,7 @@ class engine {
   void flush_first(unsigned t);
   void flush_until(unsigned t, std::uint64_t number);
   void flush_all(unsigned t);
-  bool flush_everything();
+  void flush_everything();
 
   std::uint64_t load_stale(const cell& c, std::memory_order order);
   bool fails_stale(const cell& c, std::uint64_t& expected, std::memory_order failure);
@@ -301,6 +302,7 @@ class engine {
   unsigned ready_ = 0;   // sets of threads: can go on
   unsigned timed_ = 0;   // asleep with a deadline
   unsigned paused_ = 0;  // wait for somebody to store something
+  unsigned behind_ = 0;  // a store has left its queue since their first look after a pause
   unsigned nalive_ = 0;
   unsigned nsteps_ = 0;
   unsigned npicks_ = 0;

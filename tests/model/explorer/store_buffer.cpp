@@ -63,6 +63,7 @@ void engine::flush_first(unsigned t) {
   if (mine.empty() || mine.front().number != s.number) return;  // it had to go first itself
   mine.erase(mine.begin());
   s.where->value = s.value;
+  behind_ = ~0u;
 }
 
 void engine::flush_until(unsigned t, std::uint64_t number) {
@@ -74,13 +75,8 @@ void engine::flush_all(unsigned t) {
   while (!threads_[t].buffer.empty()) flush_first(t);
 }
 
-bool engine::flush_everything() {
-  bool is_any = false;
-  for (unsigned i = 0; i < program_.nthreads; ++i) {
-    is_any = is_any || !threads_[i].buffer.empty();
-    flush_all(i);
-  }
-  return is_any;
+void engine::flush_everything() {
+  for (unsigned i = 0; i < program_.nthreads; ++i) flush_all(i);
 }
 
 }  // namespace weft::model

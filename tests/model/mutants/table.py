@@ -321,6 +321,133 @@ DETACH = (
     ),
 )
 
+G_WORD = (
+    Mutant(
+        "g_claimed_though_it_is_held",
+        "rt/g_word.hpp",
+        "      seen &= ~kTrimming;\n",
+        "",
+        "g_word",
+        "its stack is run while it is trimmed",
+        memory="sc",
+    ),
+    Mutant(
+        "g_claimed_without_cas",
+        "rt/g_word.hpp",
+        """    while (!word_.compare_exchange_weak(seen, bits(g_status::runnable),
+                                        std::memory_order_acq_rel,     // [g.hold] [g.status]
+                                        std::memory_order_relaxed)) {  // failed: tried again""",
+        "    while (((seen = word_.load(std::memory_order_acquire)) & kTrimming) != 0) {",
+        "g_word",
+        "somebody takes hold between the waker's look and its store",
+        memory="sc",
+        more=(
+            (
+                "      seen &= ~kTrimming;\n    }\n",
+                "    }\n    word_.store(bits(g_status::runnable), std::memory_order_release);\n",
+            ),
+        ),
+    ),
+    Mutant(
+        "g_held_without_cas",
+        "rt/g_word.hpp",
+        """           word_.compare_exchange_strong(seen, seen | kTrimming,
+                                         std::memory_order_acq_rel,   // [g.hold] [g.status]
+                                         std::memory_order_relaxed);  // failed: left alone""",
+        "           (word_.store(seen | kTrimming, std::memory_order_seq_cst), true);",
+        "g_word",
+        "one that was claimed meanwhile waits again, and for ever",
+        memory="sc",
+    ),
+    Mutant(
+        "g_held_by_two",
+        "rt/g_word.hpp",
+        "return (seen & ~(kSettled | kTrimmed)) == kWaiting &&",
+        "return (seen & ~kWaitMarks) == kWaiting &&",
+        "g_word",
+        "the first of two to let go lets the waker at a stack that the other still trims",
+        memory="sc",
+    ),
+    Mutant(
+        "g_let_go_keeps_hold",
+        "rt/g_word.hpp",
+        "word_.store((held & ~kTrimming) | mark, std::memory_order_release);  // [g.hold]",
+        "word_.store(held | mark, std::memory_order_release);",
+        "g_word",
+        "its waker tries for ever",
+        memory="sc",
+    ),
+    Mutant(
+        "g_let_go_leaves_no_mark",
+        "rt/g_word.hpp",
+        "word_.store((held & ~kTrimming) | mark, std::memory_order_release);  // [g.hold]",
+        "static_cast<void>(mark);\n    word_.store(held & ~kTrimming, std::memory_order_release);",
+        "g_word",
+        "the mark that its stack has been seen to is not left, and it is trimmed again",
+        scenario="*trimmed*",
+        memory="sc",
+    ),
+    Mutant(
+        "g_settled_without_cas",
+        "rt/g_word.hpp",
+        """           word_.compare_exchange_strong(seen, kWaiting | kSettled, std::memory_order_relaxed,
+                                         std::memory_order_relaxed);""",
+        "           (word_.store(kWaiting | kSettled, std::memory_order_relaxed), true);",
+        "g_word",
+        "the mark overwrites a claim, or a hold",
+        memory="sc",
+    ),
+    weaker(
+        "g_becomes_relaxed",
+        "rt/g_word.hpp",
+        "word_.store(bits(next), std::memory_order_release);  // [g.status]",
+        RELEASE,
+        "g_word",
+        "whoever holds it does not know where its stack ends",
+        memory="stale_read",
+    ),
+    weaker(
+        "g_status_read_relaxed",
+        "rt/g_word.hpp",
+        "return to_status(word_.load(std::memory_order_acquire));  // [g.status]",
+        "std::memory_order_acquire",
+        "g_word",
+        "what led to the status is not visible to who reads it",
+        memory="stale_read",
+    ),
+    weaker(
+        "g_claim_does_not_acquire",
+        "rt/g_word.hpp",
+        """    while (!word_.compare_exchange_weak(seen, bits(g_status::runnable),
+                                        std::memory_order_acq_rel,     // [g.hold] [g.status]""",
+        "std::memory_order_acq_rel",
+        "g_word",
+        "the waker has the stack before it is trimmed",
+        to=RELEASE,
+        memory="stale_read",
+    ),
+    weaker(
+        "g_hold_does_not_acquire",
+        "rt/g_word.hpp",
+        """seen, seen | kTrimming,
+                                         std::memory_order_acq_rel,   // [g.hold] [g.status]""",
+        "std::memory_order_acq_rel",
+        "g_word",
+        "the holder sees the stack of one that has not left it",
+        to=RELEASE,
+        memory="stale_read",
+    ),
+    weaker(
+        "g_let_go_relaxed",
+        "rt/g_word.hpp",
+        "word_.store((held & ~kTrimming) | mark, std::memory_order_release);  // [g.hold]",
+        RELEASE,
+        "g_word",
+        "it is let go before its stack is trimmed",
+        memory="stale_read",
+    ),
+)
+
 WAITING = (
     weaker(
         "event_set_relaxed",
@@ -335,8 +462,8 @@ WAITING = (
         "event_enters_a_set_one",
         "sync/event_core.hpp",
         """      if (seen == kSet) return false;
-      mine->next = reinterpret_cast<record*>(seen);""",
-        """      mine->next = seen == kSet ? nullptr : reinterpret_cast<record*>(seen);""",
+      links::next(mine) = reinterpret_cast<record*>(seen);""",
+        """      links::next(mine) = seen == kSet ? nullptr : reinterpret_cast<record*>(seen);""",
         "event",
         "a missing recheck: whoever comes after set() waits for ever",
         memory="sc",
@@ -344,11 +471,11 @@ WAITING = (
     Mutant(
         "waiters_read_after_they_were_woken",
         "sync/wait_record.hpp",
-        """    in_order = r->next;               // before the owner of *r runs on
-    __builtin_prefetch(in_order, 0);  // it lies in a stack that has been left alone for long
-    wake(r->who);""",
-        """    wake(r->who);
-    in_order = r->next;""",
+        """    in_order = links::next(r);        // before the owner of *r runs on
+    __builtin_prefetch(in_order, 0);  // it has been left alone for long
+    wake(links::owner(r));""",
+        """    wake(links::owner(r));
+    in_order = links::next(r);""",
         "event",
         "the record lies in a frame that may be gone",
         crashes=True,
@@ -698,4 +825,4 @@ CHANNELS = (
     ),
 )
 
-MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + WAITING + POLL_AND_TIMERS + CHANNELS
+MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + CHANNELS
