@@ -29,11 +29,11 @@
 #include <utility>
 #include <variant>
 
+#include <weft/clock.hpp>
 #include <weft/detail/channel.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/element.hpp>
 #include <weft/error.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

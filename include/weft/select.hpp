@@ -24,8 +24,8 @@
 #include <vector>
 
 #include <weft/chan.hpp>
+#include <weft/clock.hpp>
 #include <weft/detail/select_slot.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 
@@ -356,3 +356,7 @@ WEFT_MAY_SWITCH std::size_t select(Cases&&... cases) {
 }
 
 }  // namespace weft::inline v1
+
+// on_done, and the list of cases: they are made of what stands above.
+#include <weft/context.hpp>
+#include <weft/select_list.hpp>
