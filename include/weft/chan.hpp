@@ -378,9 +378,22 @@ template <class T>
 
 }  // namespace weft::inline v1
 
+// By identity, as ==.
 template <class T>
 struct std::hash<weft::chan<T>> {
   std::size_t operator()(const weft::chan<T>& c) const noexcept {
+    return std::hash<const void*>()(c.raw());
+  }
+};
+template <class T>
+struct std::hash<weft::send_chan<T>> {
+  std::size_t operator()(const weft::send_chan<T>& c) const noexcept {
+    return std::hash<const void*>()(c.raw());
+  }
+};
+template <class T>
+struct std::hash<weft::recv_chan<T>> {
+  std::size_t operator()(const weft::recv_chan<T>& c) const noexcept {
     return std::hash<const void*>()(c.raw());
   }
 };
