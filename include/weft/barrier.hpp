@@ -38,18 +38,19 @@ class WEFT_API barrier_base {
   arrived count_down(std::ptrdiff_t n) noexcept;
   void next_phase() noexcept;
   void expect_one_less() noexcept;
-  WEFT_MAY_SWITCH void wait_for_end_of(std::uint32_t phase) noexcept {
+  WEFT_MAY_SWITCH void wait_for_end_of(std::uint32_t phase) const noexcept {
     // [barrier.phase]
     if (static_cast<std::uint32_t>(state_.load(std::memory_order_acquire) >> 32) == phase)
       wait_slow(phase);
   }
 
  private:
-  void wait_slow(std::uint32_t phase) noexcept;
+  void wait_slow(std::uint32_t phase) const noexcept;
 
-  std::atomic<std::uint64_t> state_;     // sync/barrier_core.hpp
-  std::atomic<std::uint32_t> expected_;  // in the phases to come
-  waiters waiters_;
+  // Whoever waits enters the queue and says so in the state, though wait() is const, as std::barrier's.
+  mutable std::atomic<std::uint64_t> state_;  // sync/barrier_core.hpp
+  std::atomic<std::uint32_t> expected_;       // in the phases to come
+  mutable waiters waiters_;
 };
 
 }  // namespace detail
@@ -89,7 +90,7 @@ class barrier : private detail::barrier_base {
     return arrival_token(a.phase);
   }
   // Until all of that phase have come. Blocks: this goroutine only (from a plain thread: that thread).
-  WEFT_MAY_SWITCH void wait(arrival_token&& token) noexcept { wait_for_end_of(token.phase_); }
+  WEFT_MAY_SWITCH void wait(arrival_token&& token) const noexcept { wait_for_end_of(token.phase_); }
   WEFT_MAY_SWITCH void arrive_and_wait() { wait(arrive()); }
   // Comes for the last time: one less is expected from the next phase on.
   WEFT_MAY_SWITCH void arrive_and_drop() {

@@ -29,11 +29,11 @@
 #include <utility>
 #include <variant>
 
+#include <weft/clock.hpp>
 #include <weft/detail/channel.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/element.hpp>
 #include <weft/error.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 
@@ -330,22 +330,16 @@ class receiving_end<void, Self> {
   channel* mine() const noexcept { return static_cast<const Self&>(*this).raw(); }
 };
 
-template <class T>
-concept chan_value = std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T> &&
-                                           !std::is_const_v<T> && std::is_move_constructible_v<T>);
-
 // Throws closed_channel if it was closed before, nil_channel on nil.
 WEFT_API WEFT_MAY_SWITCH void close_or_throw(channel* c);
 
 }  // namespace detail
 
-// Both ends: Go's chan T.
+// Both ends: Go's chan T. T may be incomplete until something is done with one: struct node { weft::chan<node> next; };
 template <class T>
 class chan : public detail::chan_handle,
              public detail::sending_end<T, chan<T>>,
              public detail::receiving_end<T, chan<T>> {
-  static_assert(detail::chan_value<T>, "a channel carries objects that can be moved, or void");
-
  public:
   chan() noexcept = default;
   explicit chan(detail::channel* made) noexcept : chan_handle(made) {}
@@ -384,9 +378,22 @@ template <class T>
 
 }  // namespace weft::inline v1
 
+// By identity, as ==.
 template <class T>
 struct std::hash<weft::chan<T>> {
   std::size_t operator()(const weft::chan<T>& c) const noexcept {
+    return std::hash<const void*>()(c.raw());
+  }
+};
+template <class T>
+struct std::hash<weft::send_chan<T>> {
+  std::size_t operator()(const weft::send_chan<T>& c) const noexcept {
+    return std::hash<const void*>()(c.raw());
+  }
+};
+template <class T>
+struct std::hash<weft::recv_chan<T>> {
+  std::size_t operator()(const weft::recv_chan<T>& c) const noexcept {
     return std::hash<const void*>()(c.raw());
   }
 };

@@ -14,10 +14,10 @@
 #include <mutex>
 #include <utility>
 
+#include <weft/clock.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/waiters.hpp>
 #include <weft/mutex.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

@@ -29,10 +29,10 @@
 #include <utility>
 
 #include <weft/chan.hpp>
+#include <weft/clock.hpp>
 #include <weft/detail/context_node.hpp>
 #include <weft/detail/launch.hpp>
 #include <weft/select.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

@@ -17,11 +17,11 @@
 #include <utility>
 #include <variant>
 
+#include <weft/clock.hpp>
 #include <weft/detail/completion.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/unwind.hpp>
 #include <weft/error.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

@@ -32,7 +32,7 @@ class WEFT_API latch {
     return count_.load(std::memory_order_acquire) == 0;  // [wait_group.done]
   }
   // Blocks: this goroutine only (from a plain thread: that thread).
-  WEFT_MAY_SWITCH void wait() noexcept {
+  WEFT_MAY_SWITCH void wait() const noexcept {
     if (!try_wait()) wait_slow();
   }
   WEFT_MAY_SWITCH void arrive_and_wait(std::ptrdiff_t n = 1) noexcept {
@@ -42,12 +42,12 @@ class WEFT_API latch {
 
  private:
   static std::uint64_t checked(std::ptrdiff_t expected) noexcept;
-  void wait_slow() noexcept;
+  void wait_slow() const noexcept;
 
-  // As wait_group's (sync/wait_group_core.hpp).
-  std::atomic<std::uint64_t> count_;
-  std::atomic<std::uint32_t> lock_{0};
-  void* waiters_ = nullptr;
+  // As wait_group's (sync/wait_group_core.hpp). Whoever waits enters the list, though wait() is const, as std::latch's.
+  mutable std::atomic<std::uint64_t> count_;
+  mutable std::atomic<std::uint32_t> lock_{0};
+  mutable void* waiters_ = nullptr;
 };
 
 }  // namespace weft::inline v1

@@ -13,10 +13,10 @@
 #include <chrono>
 #include <cstdint>
 
+#include <weft/clock.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/point.hpp>
 #include <weft/detail/waiters.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

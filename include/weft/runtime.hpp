@@ -151,3 +151,6 @@ WEFT_API std::size_t num_goroutines() noexcept;
 WEFT_API runtime_stats stats() noexcept;
 
 }  // namespace weft::inline v1
+
+// What there is to start it for. It needs nothing of the above.
+#include <weft/go.hpp>

@@ -10,7 +10,7 @@
 // channel is ready, and throws closed_channel. A handler may throw, park, select or spawn; it may be left out.
 //
 // What is sent is moved or copied only if that case is chosen. A case refers to its channel and, if it is a T, to its value: use it in the
-// expression that makes it. For cases that are made at run time there is select_list, which keeps both.
+// expression that makes it. For cases that are made at run time there is select_list, which keeps the channel, and the value if it was an rvalue.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@
 #include <vector>
 
 #include <weft/chan.hpp>
+#include <weft/clock.hpp>
 #include <weft/detail/select_slot.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 
@@ -115,6 +115,7 @@ struct borrowed_lvalue {
   const T* value;
   const T& get() noexcept { return *value; }
 };
+// Of a const T too: that is copied, but after the expression it may be gone as any rvalue.
 template <class T>
 struct borrowed_rvalue {
   T* value;
@@ -128,13 +129,18 @@ struct owned_value {
 
 template <class T, class Value, class Handler>
 class send_case : public channel_case {
+  static constexpr bool kIsOwned = std::is_same_v<Value, owned_value<T>>;
+  static constexpr bool kIsRvalue = !std::is_same_v<Value, borrowed_lvalue<T>>;
+
  public:
   send_case(const chan_handle& to, Value v, Handler h)
       : channel_case(to), value_(std::move(v)), handler_(std::move(h)) {}
 
-  // A select_list outlives the expression: it owns what is sent.
-  auto owning() && {
-    if constexpr (std::is_same_v<Value, owned_value<T>>) {
+  // A select_list outlives the expression: it owns the rvalues that are sent. Leaves nothing here.
+  auto owning()
+    requires kIsRvalue
+  {
+    if constexpr (kIsOwned) {
       return std::move(*this);
     } else {
       return send_case<T, owned_value<T>, Handler>(handle_of(), owned_value<T>{T(value_.get())},
@@ -155,24 +161,29 @@ class send_case : public channel_case {
     }
   }
   WEFT_MAY_SWITCH bool run(passed how) {
+    deliver(how);
+    handle();
+    return true;
+  }
+  // The two halves of run(). When the first has returned the value is gone; if it throws, nothing was sent.
+  WEFT_MAY_SWITCH void deliver(passed how) {
     sent_or_throw(how);
     if constexpr (!travels_as_bytes<T>) {
       cell_.release();  // the receiver's
       element_->fill(value_.get());
     }
-    handler_();
-    return true;
   }
+  WEFT_MAY_SWITCH void handle() { handler_(); }
   // What was not sent.
   T* unsent() noexcept
-    requires std::is_same_v<Value, owned_value<T>>
+    requires kIsOwned
   {
     return std::addressof(value_.value);
   }
 
  private:
   decltype(auto) value() noexcept {
-    if constexpr (std::is_same_v<Value, owned_value<T>>) {
+    if constexpr (kIsOwned) {
       return (value_.value);
     } else {
       return (*value_.value);
@@ -210,16 +221,16 @@ template <class Handler>
 class timeout_case {
  public:
   static constexpr case_kind kind = case_kind::timeout;
-  timeout_case(std::int64_t deadline_ns, Handler h)
-      : deadline_ns_(deadline_ns), handler_(std::move(h)) {}
-  std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
+  timeout_case(std::int64_t ns, Handler h) : ns_(ns), handler_(std::move(h)) {}
+  // Of a wait that begins now.
+  std::int64_t deadline_ns() const noexcept { return deadline_in(ns_); }
   WEFT_MAY_SWITCH bool run(passed) {
     handler_();
     return true;
   }
 
  private:
-  std::int64_t deadline_ns_;
+  std::int64_t ns_;
   Handler handler_;
 };
 
@@ -248,13 +259,13 @@ auto make_send_case(const chan_handle& to, V&& v, Handler&& h) {
   if constexpr (!std::is_same_v<std::remove_cvref_t<V>, T>) {
     return send_case<T, owned_value<T>, handler>(to, {T(std::forward<V>(v))},
                                                  std::forward<Handler>(h));
-  } else if constexpr (std::is_lvalue_reference_v<V> ||
-                       std::is_const_v<std::remove_reference_t<V>>) {
+  } else if constexpr (std::is_lvalue_reference_v<V>) {
     return send_case<T, borrowed_lvalue<T>, handler>(to, {std::addressof(v)},
                                                      std::forward<Handler>(h));
   } else {
-    return send_case<T, borrowed_rvalue<T>, handler>(to, {std::addressof(v)},
-                                                     std::forward<Handler>(h));
+    using given = std::remove_reference_t<V>;  // const, perhaps
+    return send_case<T, borrowed_rvalue<given>, handler>(to, {std::addressof(v)},
+                                                         std::forward<Handler>(h));
   }
 }
 
@@ -300,11 +311,10 @@ template <class Handler = detail::nothing_to_do>
   return detail::signal_case<std::decay_t<Handler>>(to, std::forward<Handler>(h));
 }
 
-// None of the others was ready within d. At most one of these.
+// None of the others was ready within d, from when the waiting begins: anew each time a select_list is waited on. At most one of these.
 template <class Rep, class Period, class Handler = detail::nothing_to_do>
 [[nodiscard]] auto on_timeout(const std::chrono::duration<Rep, Period>& d, Handler&& h = {}) {
-  return detail::timeout_case<std::decay_t<Handler>>(detail::deadline_in(detail::to_ns(d)),
-                                                     std::forward<Handler>(h));
+  return detail::timeout_case<std::decay_t<Handler>>(detail::to_ns(d), std::forward<Handler>(h));
 }
 
 // None of the others is ready now: Go's default. At most one of these.
@@ -329,12 +339,16 @@ WEFT_MAY_SWITCH std::size_t select(Cases&&... cases) {
   constexpr std::size_t n = sizeof...(Cases);
   detail::select_slot slots[n == 0 ? 1 : n];
   std::int64_t deadline_ns = detail::kLastNs;
+  [[maybe_unused]] const auto limit = [&](const auto& c) {
+    if constexpr (std::remove_cvref_t<decltype(c)>::kind == case_kind::timeout)
+      deadline_ns = c.deadline_ns();
+  };
+  (limit(cases), ...);
   for (;;) {
     std::size_t i = 0;
     [[maybe_unused]] const auto prepare = [&](auto& c) {
-      using kind_of = std::remove_cvref_t<decltype(c)>;
-      if constexpr (kind_of::kind == case_kind::channel) c.prepare(slots[i]);
-      if constexpr (kind_of::kind == case_kind::timeout) deadline_ns = c.deadline_ns();
+      if constexpr (std::remove_cvref_t<decltype(c)>::kind == case_kind::channel)
+        c.prepare(slots[i]);
       ++i;
     };
     (prepare(cases), ...);
@@ -356,3 +370,7 @@ WEFT_MAY_SWITCH std::size_t select(Cases&&... cases) {
 }
 
 }  // namespace weft::inline v1
+
+// on_done, and the list of cases: they are made of what stands above.
+#include <weft/context.hpp>
+#include <weft/select_list.hpp>

@@ -4,8 +4,10 @@
 //   for (auto& w : workers) l.add(weft::on_recv(w.results, [&](std::optional<result> r) { ... }));
 //   std::size_t which = l.wait();
 //
-// The list keeps its channels alive and owns what it sends. It can be waited on again and again: cases that receive stay, and one that sends is
-// spent when it was chosen, and never ready again. What was not sent is still there (unsent). One goroutine at a time.
+// The list keeps its channels alive. It can be waited on again and again, and on_timeout counts from each wait. Cases that receive stay. One that
+// sends an rvalue owns it: it is spent when that was sent, and never ready again; what was not sent is still there (unsent), also if its move
+// threw. One that sends an lvalue stays: the lvalue, which must live as long as the list is waited on, is copied each time this case is chosen;
+// one that sends a signal stays too. One goroutine at a time.
 #pragma once
 
 #include <chrono>
@@ -31,8 +33,8 @@ class select_list {
     using given = std::remove_cvref_t<Case>;
     static_assert(!std::is_lvalue_reference_v<Case>, "select_list: add(std::move(case))");
     std::unique_ptr<entry> e;
-    if constexpr (requires { std::move(c).owning(); }) {
-      e = std::make_unique<send_entry<decltype(std::move(c).owning())>>(std::move(c).owning());
+    if constexpr (requires { c.owning(); }) {
+      e = std::make_unique<send_entry<decltype(c.owning())>>(c.owning());
     } else if constexpr (given::kind == detail::case_kind::channel) {
       e = std::make_unique<channel_entry<given>>(std::move(c));
     } else {
@@ -62,7 +64,8 @@ class select_list {
   WEFT_MAY_SWITCH std::size_t wait_for(const std::chrono::duration<Rep, Period>& d) {
     if (otherwise_ != npos) return try_now();
     const std::int64_t mine = detail::deadline_in(detail::to_ns(d));
-    if (timeout_ == npos || mine < entries_[timeout_]->deadline_ns()) {
+    const std::int64_t own = timeout_ != npos ? entries_[timeout_]->deadline_ns() : detail::kLastNs;
+    if (timeout_ == npos || mine < own) {
       const std::size_t timeout = std::exchange(timeout_, npos);
       struct restore {
         std::size_t& to;
@@ -71,10 +74,10 @@ class select_list {
       } afterwards{timeout_, timeout};
       return choose(false, mine);
     }
-    return choose(false, entries_[timeout_]->deadline_ns());
+    return choose(false, own);
   }
 
-  // What the case at that index would send: null if it has been sent, or is not of that type.
+  // What the case at that index would send: null if it has been sent, is not the list's own (an lvalue), or is not of that type.
   template <class T>
   T* unsent(std::size_t index) noexcept {
     if (index >= entries_.size()) return nullptr;
@@ -118,8 +121,10 @@ class select_list {
       }
     }
     bool run(detail::passed how) override {
-      is_spent = how == detail::passed::done;
-      return this->c.run(how);
+      this->c.deliver(how);
+      is_spent = true;  // though the handler may throw
+      this->c.handle();
+      return true;
     }
     void* unsent(const char* tag) noexcept override {
       using value = std::remove_pointer_t<decltype(this->c.unsent())>;

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <cstdint>
 
+#include <weft/clock.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/detail/waiters.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

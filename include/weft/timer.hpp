@@ -18,10 +18,10 @@
 #include <utility>
 
 #include <weft/chan.hpp>
+#include <weft/clock.hpp>
 #include <weft/detail/alarm.hpp>
 #include <weft/detail/launch.hpp>
 #include <weft/detail/timed_call.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1 {
 

@@ -18,6 +18,5 @@
 #include <weft/single_flight.hpp>
 #include <weft/sync.hpp>
 #include <weft/time.hpp>
-#include <weft/timer.hpp>
 #include <weft/version.hpp>
 #include <weft/worker_pool.hpp>

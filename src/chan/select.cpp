@@ -7,9 +7,9 @@
 #include "sched/foreign.hpp"
 #include "sched/park_until.hpp"
 
+#include <weft/clock.hpp>
 #include <weft/detail/select_slot.hpp>
 #include <weft/go.hpp>
-#include <weft/time.hpp>
 
 namespace weft::channels {
 

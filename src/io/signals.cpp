@@ -56,9 +56,9 @@
 #include "sched/park.hpp"
 #include "sched/start.hpp"
 
+#include <weft/clock.hpp>
 #include <weft/go.hpp>
 #include <weft/io/signals.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::io {
 

@@ -17,9 +17,9 @@
 #include "sched/current.hpp"
 
 #include <weft/chan.hpp>
+#include <weft/clock.hpp>
 #include <weft/go.hpp>
 #include <weft/select.hpp>
-#include <weft/time.hpp>
 
 namespace weft::networks {
 

@@ -12,9 +12,9 @@
 #include "net/socket.hpp"
 #include "os/system_call.hpp"
 
+#include <weft/clock.hpp>
 #include <weft/go.hpp>
 #include <weft/net/listener.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::net {
 

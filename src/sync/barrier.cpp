@@ -60,7 +60,7 @@ void barrier_base::next_phase() noexcept {
                   sync::waker{inside.m()});
 }
 
-void barrier_base::wait_slow(std::uint32_t phase) noexcept {
+void barrier_base::wait_slow(std::uint32_t phase) const noexcept {
   waiting me{core_of(state_, waiters_), phase};
   sync::wait_until({&enter, nullptr, &me}, rt::kNever, rt::wait_reason::barrier_wait, this);
 }

@@ -27,7 +27,7 @@ void latch::count_down(std::ptrdiff_t n) noexcept {
     sched::misuse("latch counted down below zero");
 }
 
-void latch::wait_slow() noexcept {
+void latch::wait_slow() const noexcept {
   sync::park_in_list(
       [this](core::record* mine) {
         return core::push(count_, sync::lock_of(lock_), waiters_, mine);

@@ -9,8 +9,8 @@
 #include "sched/park.hpp"
 #include "testing/goroutines.hpp"
 
+#include <weft/clock.hpp>
 #include <weft/testing/leak_check.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::testing {
 

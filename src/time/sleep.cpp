@@ -1,7 +1,7 @@
 // sleep.cpp: sleep_for and sleep_until.
 //
 // The timer lies in the sleeper's own frame: nobody else can end this sleep, so the node is idle again when the goroutine runs.
-#include <weft/time.hpp>
+#include <weft/clock.hpp>
 
 #include "os/clock.hpp"
 #include "rt/timer.hpp"

@@ -378,6 +378,10 @@ TEST_FOR_PROCS(chan, handles_share_one_channel) {
   EXPECT_EQ(out.recv(), 6);
   std::unordered_set<weft::chan<int>> set{c, moved, weft::make_chan<int>()};
   EXPECT_EQ(set.size(), 2u);
+  std::unordered_set<weft::send_chan<int>> ins{in, c, weft::make_chan<int>()};
+  EXPECT_EQ(ins.size(), 2u);
+  std::unordered_set<weft::recv_chan<int>> outs{out, c, weft::make_chan<int>()};
+  EXPECT_EQ(outs.size(), 2u);
 }
 
 TEST_FOR_PROCS(chan, arrows_send_and_receive) {

@@ -104,6 +104,24 @@ TEST_FOR_PROCS(chan_value, over_aligned_and_without_default_constructor) {
   EXPECT_EQ(w.recv()->v, 4);
 }
 
+// A handle to a channel of what it stands in.
+struct passed_on {
+  int v = 0;
+  weft::chan<passed_on> back = {};
+  std::optional<weft::send_chan<passed_on>> perhaps = {};
+  std::vector<weft::recv_chan<passed_on>> others = {};
+};
+
+TEST_FOR_PROCS(chan_value, that_holds_a_channel_of_its_own_type) {
+  const auto c = weft::make_chan<passed_on>(1);
+  const auto back = weft::make_chan<passed_on>(1);
+  c.send({.v = 1, .back = back, .perhaps = back, .others = {c, back}});
+  const std::optional<passed_on> got = c.recv();
+  got->back.send({.v = got->v + 1});
+  EXPECT_EQ(got->others[1].recv()->v, 2);
+  EXPECT_FALSE(got->perhaps->try_send(passed_on()) && got->perhaps->try_send(passed_on()));
+}
+
 TEST(chan_value_absurd, a_buffer_that_cannot_be_is_refused) {
   EXPECT_THROW((void)weft::make_chan<big>(SIZE_MAX / 4), std::length_error);
   EXPECT_THROW((void)weft::make_chan<std::string>(SIZE_MAX), std::length_error);

@@ -72,6 +72,17 @@ TEST_FOR_PROCS(latch, goroutines_and_plain_threads_meet_at_one) {
 }
 
 // HAZARD 51
+// As std::latch and std::barrier: who may only look at one may wait at it.
+TEST_FOR_PROCS(latch, const_ones_can_be_waited_at) {
+  weft::latch l(1);
+  weft::barrier b(1);
+  const auto wait_at = [](const weft::latch& at) { at.wait(); };
+  weft::go([&] { l.count_down(); });
+  wait_at(l);
+  EXPECT_TRUE(l.try_wait());
+  std::as_const(b).wait(b.arrive());
+}
+
 TEST_FOR_PROCS(latch_race, may_be_destroyed_right_after_wait) {
   for (int i = 0; i < weft::test::scaled(3000); ++i) {
     auto l = std::make_unique<weft::latch>(1);

@@ -1,4 +1,4 @@
-// select.cpp: what select promises (B170-B188).
+// select.cpp: what select promises (B170-B188); of cases made at run time: select_list.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -372,88 +372,6 @@ TEST_FOR_PROCS(select, from_plain_threads) {
   for (int i = 0; i < kRounds; ++i) (i % 2 != 0 ? a : b).send(i);
   weft::blocking([&] { other.join(); });
   EXPECT_EQ(sum, static_cast<long>(kRounds) * (kRounds - 1) / 2);
-}
-
-// --- select_list ---
-
-TEST_FOR_PROCS(select_list, of_ten_thousand_cases) {
-  constexpr std::size_t kCases = 10'000;
-  std::vector<weft::chan<int>> c(kCases);
-  weft::select_list l;
-  int got = 0;
-  for (auto& each : c) {
-    each = weft::make_chan<int>();
-    l.add(on_recv(each, [&](std::optional<int> v) { got = *v; }));
-  }
-  EXPECT_EQ(l.size(), kCases);
-  EXPECT_EQ(l.try_now(), weft::select_list::npos);
-  EXPECT_EQ(l.wait_for(1ms), weft::select_list::npos);
-  for (const std::size_t k : {std::size_t{7}, kCases - 1, std::size_t{5000}}) {
-    weft::go([&c, k] { c[k].send(static_cast<int>(k)); });
-    EXPECT_EQ(l.wait(), k);
-    EXPECT_EQ(got, static_cast<int>(k));
-  }
-}
-
-// None of many is left out, and none is taken for another: looked at, and waited for.
-TEST_FOR_PROCS(select_list, each_of_many_cases_comes_up_under_its_own_index) {
-  constexpr std::size_t kCases = 300;
-  std::vector<weft::chan<std::size_t>> c(kCases);
-  weft::select_list l;
-  std::size_t got = 0;
-  for (auto& each : c) {
-    each = weft::make_chan<std::size_t>(1);
-    l.add(on_recv(each, [&](std::optional<std::size_t> v) { got = *v; }));
-  }
-  std::vector<int> nchosen(kCases);
-  const auto count = [&](std::size_t k) {
-    ASSERT_LT(k, kCases);
-    ASSERT_EQ(got, k);
-    ++nchosen[k];
-  };
-  for (std::size_t k = 0; k < kCases; ++k) c[k].send(k);
-  for (std::size_t i = 0; i < kCases; ++i) count(l.try_now());
-  EXPECT_EQ(l.try_now(), weft::select_list::npos);
-  for (std::size_t k = 0; k < kCases; ++k) {
-    weft::go([&c, k] { c[k].send(k); });
-    count(l.wait());  // on one P it waits before that one runs
-  }
-  EXPECT_TRUE(std::all_of(nchosen.begin(), nchosen.end(), [](int n) { return n == 2; }));
-}
-
-TEST_FOR_PROCS(select_list, keeps_what_was_not_sent) {
-  const auto full = weft::make_chan<std::unique_ptr<int>>();
-  const auto open = weft::make_chan<std::unique_ptr<int>>(2);
-  weft::select_list l;
-  l.add(on_send(full, std::make_unique<int>(1)));
-  l.add(on_send(open, std::make_unique<int>(2)));
-  EXPECT_EQ(l.wait(), 1u);
-  EXPECT_EQ(l.unsent<std::unique_ptr<int>>(1), nullptr) << "sent";
-  ASSERT_NE(l.unsent<std::unique_ptr<int>>(0), nullptr);
-  EXPECT_EQ(**l.unsent<std::unique_ptr<int>>(0), 1);
-  EXPECT_EQ(l.unsent<int>(0), nullptr) << "of another type";
-  EXPECT_EQ(l.try_now(), weft::select_list::npos) << "a send is spent once it was chosen";
-  EXPECT_EQ(**open.recv(), 2);
-}
-
-TEST_FOR_PROCS(select_list, with_otherwise_and_timeout) {
-  const auto c = weft::make_chan<int>();
-  weft::select_list l;
-  l.add(on_recv(c));
-  l.add(on_timeout(1ms));
-  EXPECT_EQ(l.wait(), 1u);
-  EXPECT_THROW(l.add(on_timeout(1ms)), std::logic_error);
-  l.add(otherwise());
-  EXPECT_EQ(l.wait(), 2u);
-  EXPECT_EQ(l.try_now(), 2u);
-  EXPECT_THROW(l.add(otherwise()), std::logic_error);
-  weft::select_list keeps;
-  {
-    const auto dies = weft::make_chan<int>(1);
-    dies.send(3);
-    keeps.add(on_recv(dies));
-  }
-  EXPECT_EQ(keeps.wait(), 0u) << "the list has a handle of its own";
 }
 
 }  // namespace

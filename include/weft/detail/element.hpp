@@ -18,6 +18,25 @@ namespace weft::inline v1::detail {
 template <class T>
 concept travels_as_bytes = std::is_trivially_copyable_v<T>;
 
+// Asked where something is done with a T, or a channel made, and not by the handle's class: a T may have a handle of its own kind in it.
+template <class T>
+concept chan_value = std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T> &&
+                                           !std::is_const_v<T> && std::is_move_constructible_v<T>);
+
+template <class T>
+constexpr void assert_value() noexcept {
+  static_assert(chan_value<T>, "a channel carries objects that can be moved, or void");
+}
+
+// Also where T goes as bytes: they could be had from an lvalue though it says that it is not to be doubled.
+template <class T, class V>
+constexpr void assert_sendable() noexcept {
+  assert_value<T>();
+  constexpr bool kStays = std::is_lvalue_reference_v<V> || std::is_const_v<V>;
+  static_assert(!kStays || std::is_copy_constructible_v<T>,
+                "what cannot be copied is sent as an rvalue: send(std::move(v))");
+}
+
 // Never returns `closed`.
 inline bool sent_or_throw(passed p) {
   if (p == passed::closed) throw closed_channel("send on closed channel");
@@ -73,6 +92,7 @@ class received<T> {
 // Waits with wait(void* room) -> passed until there is a value. Nothing: closed, or not yet.
 template <class T, class Wait>
 WEFT_MAY_SWITCH std::optional<T> receive(channel* c, Wait&& wait) {
+  assert_value<T>();
   received<T> element;
   while (wait(element.room()) == passed::done) {
     if (element.is_there()) return element.take(c);
@@ -119,6 +139,7 @@ WEFT_MAY_SWITCH bool send_full(V&& v, Pass&& pass) {
 // is_patient: it may wait, and the receiver should not have to wait for us in turn.
 template <class T, class V, class Pass>
 WEFT_MAY_SWITCH bool transmit(V&& v, bool is_patient, Pass&& pass) {
+  assert_sendable<T, V>();
   if constexpr (travels_as_bytes<T>) {
     return sent_or_throw(pass(std::addressof(v)));
   } else if constexpr (std::is_lvalue_reference_v<V&&> || std::is_nothrow_move_constructible_v<T>) {
@@ -131,6 +152,7 @@ WEFT_MAY_SWITCH bool transmit(V&& v, bool is_patient, Pass&& pass) {
 
 template <class T>
 channel* make_channel_of(std::size_t capacity) {
+  assert_value<T>();
   if constexpr (std::is_void_v<T>) {
     return make_channel(0, 1, capacity, nullptr);
   } else if constexpr (travels_as_bytes<T>) {

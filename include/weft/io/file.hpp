@@ -23,10 +23,10 @@
 #include <string_view>
 #include <system_error>
 
+#include <weft/clock.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/io/buffer.hpp>
 #include <weft/io/error.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::io {
 

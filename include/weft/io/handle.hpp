@@ -11,9 +11,9 @@
 #include <string_view>
 #include <system_error>
 
+#include <weft/clock.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/io/error.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::io {
 

@@ -15,13 +15,13 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/clock.hpp>
 #include <weft/detail/config.hpp>
 #include <weft/io/buffer.hpp>
 #include <weft/io/error.hpp>
 #include <weft/io/foreign_buffers.hpp>
 #include <weft/io/handle.hpp>
 #include <weft/net/conn.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::testing {
 

@@ -10,8 +10,8 @@
 
 #include "net/tls/error.hpp"
 
+#include <weft/clock.hpp>
 #include <weft/io/error.hpp>
-#include <weft/time.hpp>
 
 namespace weft::inline v1::net::tls::detail {
 

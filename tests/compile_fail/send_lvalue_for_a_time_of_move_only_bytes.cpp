@@ -1,0 +1,22 @@
+// Trivially copyable, so it goes as bytes, and still it says that it must not be doubled: an lvalue is refused, also by send_for.
+// expect: sent as an rvalue
+#include <chrono>
+#include <utility>
+
+#include <weft/chan.hpp>
+
+struct ticket {
+  explicit ticket(int n) : number(n) {}
+  ticket(const ticket&) = delete;
+  ticket(ticket&&) = default;
+  int number;
+};
+static_assert(std::is_trivially_copyable_v<ticket>);
+
+void f(const weft::chan<ticket>& c, ticket t) {
+#if defined(WEFT_MUST_FAIL)
+  (void)c.send_for(t, std::chrono::seconds(1));
+#else
+  (void)c.send_for(std::move(t), std::chrono::seconds(1));
+#endif
+}
