@@ -97,7 +97,10 @@ TEST(bad_input, stack_of_exactly_1_gib_is_the_largest_that_works) {
   EXPECT_TRUE(exited(scenario("options_largest_for_all"), 0));
 }
 
-TEST(bad_input, empty_functions) { EXPECT_TRUE(exited(scenario("functions_empty"), 0)); }
+TEST(bad_input, empty_functions) {
+  EXPECT_TRUE(exited(scenario("functions_empty"), 0));
+  EXPECT_TRUE(exited(scenario("functions_empty_to_run"), 0));
+}
 
 TEST(bad_input, copies_that_throw) {
   EXPECT_TRUE(exited(scenario("arguments_that_throw_when_copied"), 0));
