@@ -8,6 +8,7 @@
 #include <weft/go.hpp>
 #include "arch/backtrace.hpp"
 #include "base/check.hpp"
+#include "os/keep_loaded.hpp"
 #include "os/module_map.hpp"
 #include "os/signal.hpp"
 #include "os/system_call.hpp"
@@ -237,6 +238,7 @@ void install_crash_handlers() noexcept {
   base::on_failed_check = &fatal_check;
   os::on_call_failure = &fatal_call;
   arch::prepare_backtrace();
+  os::keep_loaded();
   os::install_fault_handler(&on_fault);
   os::on_fork_in_child(&on_fork);
   terminate_before = std::set_terminate(&on_terminate);
