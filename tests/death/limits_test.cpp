@@ -156,7 +156,10 @@ TEST(environment_variables, maxprocs_is_honoured_and_beaten_by_options) {
 TEST(fatal_hook, sees_misuse_once) {
   const child_end ended = scenario("hook_on_misuse");
   EXPECT_TRUE(exited(ended, 2));
-  EXPECT_EQ(ended.out, "hook: negative wait_group counter\n");
+  EXPECT_EQ(ended.out, "hook: " + first_line(ended.err));
+  EXPECT_TRUE(said_like(ended.out,
+                        "^hook: fatal error: weft: negative wait_group counter by goroutine 1 "
+                        "\\(the main goroutine\\)$"));
 }
 
 }  // namespace
