@@ -8,9 +8,11 @@
 #include <weft/go.hpp>
 #include "arch/backtrace.hpp"
 #include "base/check.hpp"
+#include "os/clock.hpp"
 #include "os/keep_loaded.hpp"
 #include "os/module_map.hpp"
 #include "os/signal.hpp"
+#include "os/signal_name.hpp"
 #include "os/system_call.hpp"
 #include "os/thread.hpp"
 #include "sched/current.hpp"
@@ -100,14 +102,48 @@ void report_overflow(const os::fault_info& fault, const stack::fault& hit, const
   os::die_of_abort();
 }
 
-// Returns: not ours.
+constinit std::atomic<bool> is_fault_reported{false};
+constexpr std::int64_t kPatienceNs = 2 * os::kSecond;
+
+// A fault of a thread of weft's that is nothing else and that nobody else wants: who it was, before the process dies of it.
+// Whatever state that thread is in, so a fault in here ends it at once; and whoever crashes already has some time, not for ever: he may be
+// waiting for this thread.
+void report_fault(const os::fault_info& fault, const G* gp) noexcept {
+  // seq_cst: one of them goes on
+  if (is_fault_reported.exchange(true)) {
+    if (!try_begin_crash()) os::sleep_until(os::now_ns() + kPatienceNs);
+    return;
+  }
+  if (!try_begin_crash()) return os::sleep_until(os::now_ns() + kPatienceNs);
+  os::text t;
+  t << "fatal error: ";
+  os::append_signal_name(t, fault.signal);
+  t << " at address " << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << " (pc ";
+  os::describe_address(t, fault.pc);
+  t << ") in ";
+  if (gp != nullptr) {
+    describe(t, gp);
+  } else {
+    t << "weft's own code, in no goroutine";
+  }
+  say_line(t, nullptr);
+  call_hook(t.view());
+  if (gp != nullptr) {
+    say_running(gp);
+  } else {
+    print_backtrace();
+  }
+}
+
+// Returns: not ours, or only told.
 void on_fault(const os::fault_info& fault) {
-  if (fault.address == nullptr) return;
+  if (fault.is_sent || current_m() == nullptr) return;
   const G* const gp = running_g();
   const stack::fault hit = stack::classify(fault.address);
   // A stray pointer into somebody else's guard is a fault like any other.
   if (hit.in_guard && gp != nullptr && gp->stack != nullptr && gp->stack->slot() == hit.slot)
     report_overflow(fault, hit, gp);
+  if (fault.is_unclaimed) report_fault(fault, gp);
 }
 
 void on_terminate() {
