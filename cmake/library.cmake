@@ -22,6 +22,8 @@ function(weft_make_library_of objects target kind name)
     # Symbols are looked up when the library is loaded: a look-up takes the dynamic linker's locks, and must not happen inside
     # the runtime.
     target_link_options(${target} PRIVATE LINKER:-z,now)
+    # dlclose() unloads nothing: handlers and threads point into it (src/os/keep_loaded.hpp does the same for the static library).
+    target_link_options(${target} PRIVATE LINKER:-z,nodelete)
     # Nothing but weft's own names is exported.
     set(exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
     target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")

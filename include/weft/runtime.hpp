@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <weft/detail/config.hpp>
+#include <weft/detail/launch.hpp>
 #include <weft/detail/unwind.hpp>
 #include <weft/error.hpp>
 
@@ -104,11 +105,13 @@ struct main_of final : main_call {
 // Runs `main` as the main goroutine and returns what it returned (0 for void).
 // Goroutines still alive then are abandoned: they never return from their current or next weft call,
 // and their destructors do not run. An exception that leaves `main` leaves run().
+// Throws std::invalid_argument if `main` is empty (a null pointer, a std::function without a target); nothing was started then.
 // May be called again afterwards; inside a goroutine, or in two threads at once, it throws std::logic_error.
 // Blocks: the calling thread.
 template <class F>
   requires std::is_invocable_v<F&>
 int run(const options& opts, F&& main) {
+  detail::reject_empty(main);
   detail::main_of<std::remove_reference_t<F>> call(main);
   detail::run_main(opts, &call);
   if (call.error) std::rethrow_exception(std::move(call.error));

@@ -29,25 +29,36 @@ const void* pc_of(const void* context) noexcept {
 #endif
 }
 
+const struct sigaction& before(int number) noexcept {
+  return number == SIGBUS ? before_bus : before_segv;
+}
+
+bool is_nobody(const struct sigaction& action) noexcept {
+  return !(action.sa_flags & SA_SIGINFO) &&
+         (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+}
+
 // To whoever was there first; without one, the default action: by returning to the faulting instruction with it installed,
 // so that the dump shows the fault and not this handler.
 void chain(int number, siginfo_t* info, void* context) noexcept {
-  const struct sigaction& before = number == SIGBUS ? before_bus : before_segv;
-  if (before.sa_flags & SA_SIGINFO) {
-    before.sa_sigaction(number, info, context);
-  } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+  const struct sigaction& first = before(number);
+  if (is_nobody(first)) {
     struct sigaction plain{};
     plain.sa_handler = SIG_DFL;
     ::sigaction(number, &plain, nullptr);
     if (info->si_code <= 0) ::raise(number);  // sent by kill: returning would not bring it back
+  } else if (first.sa_flags & SA_SIGINFO) {
+    first.sa_sigaction(number, info, context);
   } else {
-    before.sa_handler(number);
+    first.sa_handler(number);
   }
 }
 
 void handle(int number, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
-  on_fault({number, info->si_code > 0 ? info->si_addr : nullptr, pc_of(context), context});
+  const bool is_sent = info->si_code <= 0;
+  on_fault({number, is_sent ? nullptr : info->si_addr, pc_of(context), context, is_sent,
+            is_nobody(before(number))});
   chain(number, info, context);
   errno = saved;
 }

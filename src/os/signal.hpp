@@ -21,6 +21,8 @@ struct fault_info {
   const void* address;  // that was touched
   const void* pc;       // the instruction that did
   void* context;        // ucontext_t*
+  bool is_sent;         // by kill and its kin: nothing was touched
+  bool is_unclaimed;    // nobody else was there before: the process is about to die
 };
 
 // Called on the alternate stack for SIGSEGV and SIGBUS. Returns: not ours, whoever was there before shall have it.

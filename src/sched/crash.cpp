@@ -8,8 +8,11 @@
 #include <weft/go.hpp>
 #include "arch/backtrace.hpp"
 #include "base/check.hpp"
+#include "os/clock.hpp"
+#include "os/keep_loaded.hpp"
 #include "os/module_map.hpp"
 #include "os/signal.hpp"
+#include "os/signal_name.hpp"
 #include "os/system_call.hpp"
 #include "os/thread.hpp"
 #include "sched/current.hpp"
@@ -33,14 +36,38 @@ const G* running_g() noexcept {
 
 void say(std::string_view line) noexcept { os::write_all(os::kStderr, line); }
 
-// Ends the line that t has begun with `goroutine 7 "fetch" (made at ...)`, and shows where that is.
-void say_who_and_where(os::text& t, const G* gp) noexcept {
+void call_hook(std::string_view line) noexcept {
+  // acquire: what was done before on_fatal()
+  if (const fatal_hook h = hook.load(std::memory_order_acquire)) h(line);
+}
+
+// Appends `goroutine 7 "fetch" (made at ...)`.
+void describe_with_origin(os::text& t, const G* gp) noexcept {
   describe(t, gp);
   t << " (";
   describe_origin(t, gp);
-  t << ")\n";
+  t << ')';
+}
+
+// Ends the line that t has begun, prints it, and what follows: nothing, or a goroutine's backtrace.
+void say_line(const os::text& t, const G* gp) noexcept {
+  say(t.view());
+  say("\n");
+  if (gp != nullptr) print_backtrace();
+}
+
+// `goroutine 7 "fetch" [running]:`, where that is, and where it was made.
+void say_running(const G* gp) noexcept {
+  os::text t;
+  t << '\n';
+  describe(t, gp);
+  t << " [running]:\n";
   say(t.view());
   print_backtrace();
+  t.clear();
+  describe_origin(t, gp);
+  t << '\n';
+  say(t.view());
 }
 
 void fatal_check(const char* condition, const char* why, const char* file, int line) {
@@ -52,36 +79,71 @@ void fatal_check(const char* condition, const char* why, const char* file, int l
 
 void fatal_call(const char* message, std::size_t size) { fatal({message, size}); }
 
-// A goroutine has run off the end of its stack. On the alternate stack.
-void on_fault(const os::fault_info& fault) {
-  if (fault.address == nullptr) return;
-  const stack::fault hit = stack::classify(fault.address);
-  const G* const gp = running_g();
-  // A stray pointer into somebody else's guard is a fault like any other.
-  if (!hit.in_guard || gp == nullptr || gp->stack == nullptr || gp->stack->slot() != hit.slot)
-    return;
+// --- faults, on the alternate stack ---
+
+void report_overflow(const os::fault_info& fault, const stack::fault& hit, const G* gp) noexcept {
   begin_crash();
+  os::text first;
+  first << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed)  // our own
+        << " stack exceeds " << hit.usable << "-byte limit";
   os::text t;
-  t << "fatal error: goroutine " << gp->goid.load(std::memory_order_relaxed)  // our own
-    << " stack exceeds " << hit.usable << "-byte limit\n";
   t << "weft: stack overflow: guard hit at "
     << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << ", stack ["
     << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes)} << ", "
     << os::hex{reinterpret_cast<std::uintptr_t>(hit.slot + stack::kGuardBytes + hit.usable)}
     << "], pc ";
   os::describe_address(t, fault.pc);
-  t << "\n\n";
-  describe(t, gp);
-  t << " [running]:\n";
+  t << '\n';
+  say_line(first, nullptr);
   say(t.view());
-  print_backtrace();
-  t.clear();
-  describe_origin(t, gp);
-  t << "\na larger stack helps: weft::go({.stack_size = ...}, f) or options::stack_size\n";
-  say(t.view());
-  // acquire: what was done before on_fatal()
-  if (const fatal_hook h = hook.load(std::memory_order_acquire)) h("stack overflow");
+  say_running(gp);
+  say("a larger stack helps: weft::go({.stack_size = ...}, f) or options::stack_size\n");
+  call_hook(first.view());
   os::die_of_abort();
+}
+
+constinit std::atomic<bool> is_fault_reported{false};
+constexpr std::int64_t kPatienceNs = 2 * os::kSecond;
+
+// A fault of a thread of weft's that is nothing else and that nobody else wants: who it was, before the process dies of it.
+// Whatever state that thread is in, so a fault in here ends it at once; and whoever crashes already has some time, not for ever: he may be
+// waiting for this thread.
+void report_fault(const os::fault_info& fault, const G* gp) noexcept {
+  // seq_cst: one of them goes on
+  if (is_fault_reported.exchange(true)) {
+    if (!try_begin_crash()) os::sleep_until(os::now_ns() + kPatienceNs);
+    return;
+  }
+  if (!try_begin_crash()) return os::sleep_until(os::now_ns() + kPatienceNs);
+  os::text t;
+  t << "fatal error: ";
+  os::append_signal_name(t, fault.signal);
+  t << " at address " << os::hex{reinterpret_cast<std::uintptr_t>(fault.address)} << " (pc ";
+  os::describe_address(t, fault.pc);
+  t << ") in ";
+  if (gp != nullptr) {
+    describe(t, gp);
+  } else {
+    t << "weft's own code, in no goroutine";
+  }
+  say_line(t, nullptr);
+  call_hook(t.view());
+  if (gp != nullptr) {
+    say_running(gp);
+  } else {
+    print_backtrace();
+  }
+}
+
+// Returns: not ours, or only told.
+void on_fault(const os::fault_info& fault) {
+  if (fault.is_sent || current_m() == nullptr) return;
+  const G* const gp = running_g();
+  const stack::fault hit = stack::classify(fault.address);
+  // A stray pointer into somebody else's guard is a fault like any other.
+  if (hit.in_guard && gp != nullptr && gp->stack != nullptr && gp->stack->slot() == hit.slot)
+    report_overflow(fault, hit, gp);
+  if (fault.is_unclaimed) report_fault(fault, gp);
 }
 
 void on_terminate() {
@@ -93,7 +155,8 @@ void on_terminate() {
   if (gp != nullptr && !was_panic_printed) {
     os::text t;
     t << "\nweft: std::terminate was called in ";
-    say_who_and_where(t, gp);
+    describe_with_origin(t, gp);
+    say_line(t, gp);
   }
   if (terminate_before != nullptr) terminate_before();
   os::die_of_abort();
@@ -158,8 +221,7 @@ void begin_crash() noexcept {
 }
 
 void end_crash(std::string_view first_line) noexcept {
-  // acquire: what was done before on_fatal()
-  if (const fatal_hook h = hook.load(std::memory_order_acquire)) h(first_line);
+  call_hook(first_line);
   os::exit_process(2);
 }
 
@@ -193,22 +255,23 @@ void describe_origin(os::text& out, const void* made_at, std::uint64_t made_by) 
 void fatal(std::string_view message) noexcept {
   begin_crash();
   os::text t;
-  t << "fatal error: " << message << '\n';
-  say(t.view());
-  end_crash(message);
+  t << "fatal error: " << message;
+  say_line(t, nullptr);
+  end_crash(t.view());
 }
 
 void misuse(std::string_view message) noexcept {
   begin_crash();
   os::text t;
   t << "fatal error: weft: " << message << " by ";
-  if (const G* const gp = running_g()) {
-    say_who_and_where(t, gp);
+  const G* const gp = running_g();
+  if (gp != nullptr) {
+    describe_with_origin(t, gp);
   } else {
-    t << "a thread that is not a goroutine\n";
-    say(t.view());
+    t << "a thread that is not a goroutine";
   }
-  end_crash(message);
+  say_line(t, gp);
+  end_crash(t.view());
 }
 
 void fatal_no_stack(G* gp, const stack::result& why) noexcept {
@@ -237,6 +300,7 @@ void install_crash_handlers() noexcept {
   base::on_failed_check = &fatal_check;
   os::on_call_failure = &fatal_call;
   arch::prepare_backtrace();
+  os::keep_loaded();
   os::install_fault_handler(&on_fault);
   os::on_fork_in_child(&on_fork);
   terminate_before = std::set_terminate(&on_terminate);

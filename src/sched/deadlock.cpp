@@ -74,12 +74,13 @@ void print_one(G* gp, void*) {
   const std::string_view message = is_nobody_left ? "no goroutines (main called Goexit) - deadlock!"
                                                   : "all goroutines are asleep - deadlock!";
   os::text t;
-  t << "fatal error: " << message << "\n\n";
+  t << "fatal error: " << message;
   // Somebody may be in the middle of a crash report and wait in his exception's what(): then this is how it ends.
   try_begin_crash();
   os::write_all(os::kStderr, t.view());
+  os::write_all(os::kStderr, "\n\n");
   rt::for_each_g(&print_one, nullptr);
-  end_crash(message);
+  end_crash(t.view());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>
+#include "arch/shadow_stack.hpp"
 #include "os/clock.hpp"
 #include "os/cpu_count.hpp"
 #include "os/membarrier.hpp"
@@ -165,6 +166,8 @@ os::poller_choice wanted_poller(const options& opts) noexcept {
 void start_runtime(const options& opts, std::uint64_t first_goid) {
   claim_phase();
   check(opts);
+  if (const char* const why = arch::explain_shadow_stack(arch::shadow_stack_of_thread()))
+    fail_start(why);
   install_crash_handlers();
   const unsigned n = configure(opts);
   reset(first_goid);

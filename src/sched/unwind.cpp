@@ -5,6 +5,9 @@
 // stack is still whole. So the report shows where it was thrown, and no terminate handler has to be borrowed for it.
 //
 // exit_goroutine() unwinds by force, as pthread_exit does: destructors run, `catch (...)` is entered and must rethrow.
+//
+// pthread_exit() and pthread_cancel() themselves unwind what runs on the thread, which is a goroutine's stack, and then end the thread, which
+// is not the goroutine's. Its destructors have run when that comes to our personality; going on would lose a thread with its P.
 #include <cxxabi.h>
 #include <unwind.h>
 
@@ -97,6 +100,9 @@ extern "C" [[gnu::visibility("hidden")]] _Unwind_Reason_Code weft_entry_personal
     int, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception* thrown,
     _Unwind_Context*) {
   if ((actions & _UA_SEARCH_PHASE) != 0) report_uncaught(thrown);
+  const bool is_ours = static_cast<void*>(thrown) == current_m()->curg()->cold().unwind;
+  if ((actions & _UA_FORCE_UNWIND) != 0 && !is_ours)
+    misuse("the thread was ended by pthread_exit() or pthread_cancel() under a goroutine,");
   return _URC_CONTINUE_UNWIND;
 }
 
@@ -112,16 +118,8 @@ not_running::not_running(const char* what_was_called)
 goroutine_exited::goroutine_exited()
     : std::runtime_error("weft: join of a goroutine that ended by exit_goroutine()") {}
 
-// The C++ runtime keeps what is being handled as the address of its own header in front of the exception object. Ours has none, so
-// that address lies just before the object.
-bool detail::must_rethrow() noexcept {
-  constexpr std::uintptr_t kLargestHeader = 128;
-  const rt::M* const mp = weft::sched::current_m();
-  if (mp == nullptr || !mp->curg()->is_exiting) return false;
-  const auto caught = reinterpret_cast<std::uintptr_t>(mp->exceptions->caught);
-  const auto ours = reinterpret_cast<std::uintptr_t>(mp->curg()->cold().unwind);
-  return caught < ours && ours - caught <= kLargestHeader;
-}
+// The C++ runtime has no exception_ptr for what is no C++ exception: exit_goroutine(), pthread_exit(), another language's.
+bool detail::must_rethrow() noexcept { return std::current_exception() == nullptr; }
 
 void exit_goroutine() {
   using namespace weft::sched;

@@ -189,7 +189,8 @@ TEST(deadlock, calls_the_hook_once_with_the_message) {
   SKIP_WITHOUT_DEADLOCK_REPORT();
   const child_end ended = scenario("deadlock_hook");
   expect_report(ended, kAllAsleep);
-  EXPECT_EQ(ended.out, "hook: all goroutines are asleep - deadlock!\n");
+  EXPECT_EQ(ended.out, "hook: fatal error: all goroutines are asleep - deadlock!\n");
+  EXPECT_EQ(ended.out, "hook: " + first_line(ended.err));
 }
 
 TEST(deadlock, can_be_ignored) {

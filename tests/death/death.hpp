@@ -51,6 +51,11 @@ inline child_end scenario(const std::string& name, environment env = {},
   return run_child({.command = command, .environment = whole, .limit = limit});
 }
 
+// With its newline: what the fatal hook is told, but for that.
+inline std::string first_line(const std::string& report) {
+  return report.substr(0, report.find('\n') + 1);
+}
+
 // "death_scenarios+0x1234" -> "function_name file.cpp:12": what addr2line says, inlined callers and all.
 inline std::string meaning_of(const std::string& module_and_offset) {
   const std::string offset = find_like(module_and_offset, "\\+(0x[0-9a-f]+)");

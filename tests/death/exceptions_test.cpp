@@ -203,6 +203,23 @@ TEST(exit_goroutine, outside_a_goroutine_throws) {
   EXPECT_TRUE(exited(scenario("exit_outside"), 0));
 }
 
+// --- pthread_exit and pthread_cancel ---
+
+TEST(pthread_exit, under_a_goroutine_is_a_named_fatal_error) {
+  for (const char* name : {"pthread_exit_in_a_goroutine", "pthread_exit_in_a_spawned_goroutine",
+                           "pthread_exit_in_main", "pthread_cancel_of_a_goroutine"}) {
+    SCOPED_TRACE(name);
+    const child_end ended = scenario(name);
+    EXPECT_TRUE(exited(ended, 2));
+    EXPECT_TRUE(said_like(ended.err,
+                          "^fatal error: weft: the thread was ended by pthread_exit\\(\\) or "
+                          "pthread_cancel\\(\\) under a goroutine, by goroutine [0-9]+ "
+                          "\"culprit\" \\("));
+    EXPECT_EQ(count_of(ended.err, "fatal error"), 1);
+    EXPECT_EQ(ended.out, "outer\n") << "its destructors have run";
+  }
+}
+
 // --- out of main ---
 
 TEST(exception_out_of_main, leaves_run_as_the_same_object) {

@@ -97,7 +97,10 @@ TEST(bad_input, stack_of_exactly_1_gib_is_the_largest_that_works) {
   EXPECT_TRUE(exited(scenario("options_largest_for_all"), 0));
 }
 
-TEST(bad_input, empty_functions) { EXPECT_TRUE(exited(scenario("functions_empty"), 0)); }
+TEST(bad_input, empty_functions) {
+  EXPECT_TRUE(exited(scenario("functions_empty"), 0));
+  EXPECT_TRUE(exited(scenario("functions_empty_to_run"), 0));
+}
 
 TEST(bad_input, copies_that_throw) {
   EXPECT_TRUE(exited(scenario("arguments_that_throw_when_copied"), 0));
@@ -153,7 +156,10 @@ TEST(environment_variables, maxprocs_is_honoured_and_beaten_by_options) {
 TEST(fatal_hook, sees_misuse_once) {
   const child_end ended = scenario("hook_on_misuse");
   EXPECT_TRUE(exited(ended, 2));
-  EXPECT_EQ(ended.out, "hook: negative wait_group counter\n");
+  EXPECT_EQ(ended.out, "hook: " + first_line(ended.err));
+  EXPECT_TRUE(said_like(ended.out,
+                        "^hook: fatal error: weft: negative wait_group counter by goroutine 1 "
+                        "\\(the main goroutine\\)$"));
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ TEST(stack_overflow, with_guards_by_mprotect_is_reported) {
 TEST(stack_overflow, calls_the_hook) {
   const child_end ended = scenario("overflow_hook");
   EXPECT_TRUE(died_of(ended, SIGABRT));
-  EXPECT_EQ(ended.out, "hook called\n");
+  EXPECT_EQ(ended.out, "hook: " + first_line(ended.err));
+  EXPECT_TRUE(said_like(ended.out, "^hook: fatal error: goroutine [0-9]+ stack exceeds"));
 }
 
 TEST(stack_overflow, is_not_passed_to_a_handler_of_the_users) {
@@ -125,6 +126,69 @@ TEST(fault, through_a_null_pointer_dies_of_sigsegv) {
   expect_plain_fault(scenario("fault_wild"));
 }
 
+// Sanitizers take faults before weft, and then they are theirs.
+#define SKIP_WHERE_FAULTS_ARE_TAKEN() \
+  if (kIsAsan || kIsTsan) GTEST_SKIP() << "the sanitizer was there first"
+
+TEST(fault, that_nobody_takes_names_the_goroutine_before_it_dies_of_it) {
+  SKIP_WHERE_FAULTS_ARE_TAKEN();
+  const child_end ended = scenario("fault_null");
+  expect_plain_fault(ended);
+  EXPECT_TRUE(
+      said_like(ended.err,
+                "^fatal error: SIGSEGV at address 0x0 \\(pc death_scenarios\\+0x[0-9a-f]+\\) "
+                "in goroutine [0-9]+ \"culprit\"$"));
+  EXPECT_TRUE(said_like(ended.err, "^goroutine [0-9]+ \"culprit\" \\[running\\]:$"));
+  EXPECT_EQ(count_of(ended.err, "[running]"), 1);
+  EXPECT_TRUE(said_like(ended.err, "^made at death_scenarios\\+0x"));
+  EXPECT_GE(count_of(ended.err, "\t#"), 2);
+  EXPECT_TRUE(said_like(scenario("fault_null_in_main").err, "^goroutine 1 \\[running\\]:$"));
+}
+
+TEST(fault, that_nobody_takes_shows_where_it_was) {
+  SKIP_WHERE_FAULTS_ARE_TAKEN();
+  SKIP_WITHOUT_ADDR2LINE();
+  EXPECT_TRUE(said(meaning_of_backtrace(scenario("fault_null").err), "touch_null"));
+}
+
+TEST(fault, that_nobody_takes_calls_the_hook_once) {
+  SKIP_WHERE_FAULTS_ARE_TAKEN();
+  const child_end ended = scenario("fault_hook");
+  expect_plain_fault(ended);
+  EXPECT_EQ(ended.out, "hook: " + first_line(ended.err));
+}
+
+TEST(fault, inside_the_report_of_another_ends_the_process_of_the_same_signal) {
+  SKIP_WHERE_FAULTS_ARE_TAKEN();
+  for (const char* name : {"fault_hook_that_faults", "fault_jump_to_nowhere"}) {
+    SCOPED_TRACE(name);
+    const child_end ended = scenario(name);
+    expect_plain_fault(ended);
+    EXPECT_TRUE(said_like(ended.err, "^fatal error: SIGSEGV .* \"culprit\"$"));
+    EXPECT_EQ(count_of(ended.err, "fatal error"), 1);
+  }
+}
+
+TEST(fault_race, two_at_once_give_one_report) {
+  SKIP_WHERE_FAULTS_ARE_TAKEN();
+  for (int i = 0; i < 5 && !HasFailure(); ++i) {
+    const child_end ended = scenario("fault_two_at_once");
+    expect_plain_fault(ended);
+    EXPECT_EQ(count_of(ended.err, "fatal error"), 1);
+    EXPECT_EQ(count_of(ended.err, "[running]"), 1);
+    EXPECT_TRUE(said_like(ended.err, "^made at death_scenarios\\+0x")) << "whole";
+  }
+}
+
+TEST(fault, that_is_not_of_wefts_threads_is_left_alone) {
+  for (const char* name : {"fault_on_a_plain_thread", "signal_segv_sent"}) {
+    SCOPED_TRACE(name);
+    const child_end ended = scenario(name);
+    expect_plain_fault(ended);
+    EXPECT_FALSE(said(ended.err, "goroutine"));
+  }
+}
+
 TEST(fault, of_a_foreign_threads_own_stack_is_not_ours) {
   expect_plain_fault(scenario("fault_overflow_of_a_foreign_thread"));
 }
@@ -143,6 +207,7 @@ TEST(fault, goes_to_the_handler_that_was_there_before) {
     const child_end ended = scenario(name);
     EXPECT_TRUE(exited(ended, 42));
     EXPECT_EQ(ended.out, "user's handler\n");
+    EXPECT_EQ(ended.err, "") << "and to nobody else";
   }
 }
 

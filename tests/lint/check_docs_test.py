@@ -10,12 +10,15 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 SOURCE = "src/rt/q.hpp"
 PAGE = "docs/design/memory-model.md"
 OTHER = "docs/design/acceptance.md"
+LIST = "tests/conformance/README.md"
+ROWS = "| id | test |\n|---|---|\n| B001 | %s |\n"
 CASES = "tests/stress/q.cpp"
 
 IN_ORDER = {
     SOURCE: "x.store(1, release);  // [q.publish]\nint lambda = [q.other];\n",
     PAGE: "| name | ends | test |\n|---|---|---|\n| `[q.publish]` | push, pop | `q.pops_what_was_pushed` |\n",
     OTHER: "| MUST | code | test |\n|---|---|---|\n| it | `q.hpp` | none yet |\n",
+    LIST: ROWS % "`q.pops_what_was_pushed_on_2_ps`, `.pops_*`, `q.*`; `q.cpp`",
     CASES: "TEST_FOR_PROCS(q, pops_what_was_pushed) {}\n",
 }
 
@@ -39,7 +42,10 @@ def main():
         "an edge with two rows": not passes("check_edges", {PAGE: IN_ORDER[PAGE] + "| `[q.publish]` | again | |\n"}),
         "names in order": passes("check_named_tests"),
         "a test that is gone": not passes("check_named_tests", {CASES: "TEST(q, pops) {}\n"}),
-        "no test at all": not passes("check_named_tests", {PAGE: "", CASES: ""}),
+        "a test of the list that is gone": not passes("check_named_tests", {LIST: ROWS % "`q.pushes`"}),
+        "another of the same suite that is gone": not passes("check_named_tests", {LIST: ROWS % "`q.*`, `.pushes`"}),
+        "nothing that begins like it": not passes("check_named_tests", {LIST: ROWS % "`q.push_*`"}),
+        "no test at all": not passes("check_named_tests", {PAGE: "", LIST: "", CASES: ""}),
     }
     for what, is_right in verdicts.items():
         if not is_right:

@@ -1,4 +1,6 @@
 // exceptions.cpp: exceptions that nobody catches, and exit_goroutine() on stacks that do not let it pass.
+#include <pthread.h>
+
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -315,6 +317,42 @@ SCENARIO(exit_while_an_exception_unwinds) {
 
 SCENARIO(exit_outside) {
   REQUIRE(throws<std::logic_error>([] { weft::exit_goroutine(); }));
+}
+
+// --- pthread_exit and pthread_cancel, which end the thread and not the goroutine ---
+
+SCENARIO(pthread_exit_in_a_goroutine) {
+  run_doomed([] {
+    const farewell outer{"outer"};
+    ::pthread_exit(nullptr);
+  });
+}
+
+SCENARIO(pthread_exit_in_a_spawned_goroutine) {
+  weft::run([] {
+    auto ended = weft::spawn({.name = "culprit"}, [] {
+      const farewell outer{"outer"};
+      ::pthread_exit(nullptr);
+    });
+    REQUIRE(throws<weft::goroutine_exited>([&] { ended.join(); }));  // if it comes to that
+    weft::blocking([] { ::usleep(8'000'000); });
+  });
+}
+
+SCENARIO(pthread_exit_in_main) {
+  weft::run([] {
+    weft::this_goroutine::set_name("culprit");
+    const farewell outer{"outer"};
+    ::pthread_exit(nullptr);
+  });
+}
+
+SCENARIO(pthread_cancel_of_a_goroutine) {
+  run_doomed([] {
+    const farewell outer{"outer"};
+    ::pthread_cancel(::pthread_self());
+    ::pthread_testcancel();
+  });
 }
 
 // --- main ---

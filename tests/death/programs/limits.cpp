@@ -205,6 +205,19 @@ SCENARIO(functions_empty) {
   });
 }
 
+SCENARIO(functions_empty_to_run) {
+  using nothing = void (*)();
+  const nothing null = nullptr;
+  REQUIRE(throws<std::invalid_argument>([&] { weft::run(null); }));
+  REQUIRE(throws<std::invalid_argument>([&] { weft::run({.max_procs = 2}, null); }));
+  REQUIRE(throws<std::invalid_argument>([] { weft::run(std::function<void()>()); }));
+  const std::function<int()> empty;
+  REQUIRE(throws<std::invalid_argument>([&] { weft::run(empty); }));
+  bool has_run = false;
+  weft::run([&] { has_run = true; });  // nothing of those is active
+  REQUIRE(has_run);
+}
+
 SCENARIO(arguments_that_throw_when_copied) {
   struct throws_on_copy {
     throws_on_copy() = default;

@@ -69,6 +69,11 @@ void fault_in_a_goroutine() {
   });
 }
 
+void say_last_words() {
+  weft::on_fatal(
+      [](std::string_view m) { say("hook: %.*s", static_cast<int>(m.size()), m.data()); });
+}
+
 void tell_signal(const char* text) {
   if (::write(1, text, std::strlen(text)) < 0) ::_exit(kNotMet);
 }
@@ -108,7 +113,7 @@ SCENARIO(overflow_two_at_once) {
   });
 }
 SCENARIO(overflow_hook) {
-  weft::on_fatal([](std::string_view) { tell_signal("hook called\n"); });
+  say_last_words();
   overflow_in_a_goroutine({});
 }
 SCENARIO(overflow_with_a_handler_of_the_users) {
@@ -163,6 +168,48 @@ SCENARIO(guard_mode) {
 // --- faults that are no overflow ---
 
 SCENARIO(fault_null) { fault_in_a_goroutine(); }
+
+SCENARIO(fault_hook) {
+  say_last_words();
+  fault_in_a_goroutine();
+}
+
+SCENARIO(fault_hook_that_faults) {
+  weft::on_fatal([](std::string_view) { touch_null(); });
+  fault_in_a_goroutine();
+}
+
+SCENARIO(fault_two_at_once) {
+  weft::run({.max_procs = 2}, [] {
+    static std::atomic<int> ready{0};
+    for (int i = 0; i < 2; ++i) {
+      weft::go({.name = "culprit"}, [] {
+        ++ready;
+        while (ready < 2) continue;
+        touch_null();
+      });
+    }
+    weft::blocking([] { ::usleep(8'000'000); });
+  });
+}
+
+SCENARIO(fault_jump_to_nowhere) {
+  weft::run([] {
+    weft::go({.name = "culprit"}, [] {
+      using function = void (*)();
+      volatile std::uintptr_t nowhere = 0x1000;
+      reinterpret_cast<function>(std::uintptr_t{nowhere})();
+    });
+    wait_for_ever();
+  });
+}
+
+SCENARIO(fault_on_a_plain_thread) {
+  weft::run([] {
+    std::thread(touch_null).detach();
+    wait_for_ever();
+  });
+}
 
 SCENARIO(fault_null_in_main) {
   weft::run([] { touch_null(); });
