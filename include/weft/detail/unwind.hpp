@@ -8,7 +8,7 @@
 
 namespace weft::inline v1::detail {
 
-// In a `catch (...)` of a goroutine: what was caught is exit_goroutine() on its way, so it must be rethrown. (Catching
+// In a `catch (...)`: what was caught is no C++ exception but exit_goroutine() on its way (or pthread_exit, or another language's), so it must be rethrown. (Catching
 // abi::__forced_unwind& would do the same by binding a reference to nothing.)
 WEFT_API bool must_rethrow() noexcept;
 
