@@ -156,15 +156,18 @@ int stale_rounds(Gate gate) {
   rounds left;
   const auto play = [&](std::size_t me) {
     const std::size_t other = 1 - me;
+    cell& mine = written[me];
+    const cell& theirs = written[other];
     for (int i = 0; left.has(i); ++i) {
       if (me == 1) left.look_at_the_clock(i);
       arrived[me].store(i + 1);
       spin_until([&] { return arrived[other].load() > i; });
       // The one who came first sees the other a little later: some rounds bring them together again.
       for (int k = i * (me == 0 ? 131 : 257) % 199; k > 0; --k) asm volatile("");
-      written[me].write(i + 1);
+      mine.write(i + 1);
       gate();
-      is_stale[me][static_cast<std::size_t>(i)] = written[other].read() <= i;
+      const int seen = theirs.read();
+      is_stale[me][static_cast<std::size_t>(i)] = seen <= i;
     }
   };
   auto other = weft::spawn([&] { play(1); });
