@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -128,6 +129,32 @@ TEST_FOR_PROCS(lock_os_thread, a_locked_goroutine_may_wait_again_and_again) {
     pong.reset();
   }
   h.join();
+}
+
+// B019, as in Go: at channels, with and without room.
+TEST_FOR_PROCS(lock_os_thread, a_locked_goroutine_may_wait_at_channels_again_and_again) {
+  for (const std::size_t cap : {0U, 1U, 3U}) {
+    const auto there = weft::make_chan<int>(cap);
+    const auto back = weft::make_chan<int>(cap);
+    auto h = weft::spawn([=] {
+      weft::lock_os_thread();
+      const int tid = weft::test::thread_id();
+      int nelsewhere = 0;
+      while (const std::optional<int> v = there.recv()) {
+        nelsewhere += weft::test::thread_id() != tid;
+        back.send(*v + 1);
+        nelsewhere += weft::test::thread_id() != tid;
+      }
+      weft::unlock_os_thread();
+      return nelsewhere;
+    });
+    for (int i = 0; i < 100; ++i) {
+      there.send(i);
+      EXPECT_EQ(back.recv(), i + 1);
+    }
+    there.close();
+    EXPECT_EQ(h.join(), 0);
+  }
 }
 
 TEST_FOR_PROCS(lock_os_thread, two_locked_goroutines_wait_for_each_other) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <weft/weft.hpp>
@@ -42,6 +43,26 @@ TEST_FOR_PROCS(many, a_hundred_thousand_goroutines_chained_by_events_start_and_t
   events[static_cast<std::size_t>(count)].set();
   events[0].wait();
   EXPECT_EQ(value, count);
+  EXPECT_TRUE(weft::test::eventually([] { return weft::num_goroutines() == 1; }))
+      << weft::num_goroutines();
+}
+
+// B067, as in Go: each receives from its right neighbour, adds one and sends to the left.
+TEST_FOR_PROCS(many, a_hundred_thousand_goroutines_chained_by_channels_start_and_tear_down) {
+  const int count = weft::test::kIsTsan ? 3000 : weft::test::scaled(100'000);
+  const std::size_t possible = most_stacks();
+  if (possible < static_cast<std::size_t>(count))
+    GTEST_SKIP() << "without MADV_GUARD_INSTALL a guard costs mappings: " << possible
+                 << " stacks at most";
+  const auto leftmost = weft::make_chan<int>();
+  auto left = leftmost;
+  for (int i = 0; i < count; ++i) {
+    const auto right = weft::make_chan<int>();
+    weft::go([left, right] { left.send(1 + *right.recv()); });
+    left = right;
+  }
+  weft::go([right = std::exchange(left, {})] { right.send(0); });
+  EXPECT_EQ(leftmost.recv(), count);
   EXPECT_TRUE(weft::test::eventually([] { return weft::num_goroutines() == 1; }))
       << weft::num_goroutines();
 }

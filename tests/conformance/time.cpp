@@ -26,6 +26,7 @@
 
 #include "support/for_procs.hpp"
 #include "support/on_a_thread.hpp"
+#include "support/pressure.hpp"
 
 namespace {
 
@@ -402,6 +403,88 @@ TEST_FOR_PROCS(sleep, wakes_although_others_are_always_runnable) {
   }
   stop = true;
   wg.wait();
+}
+
+// The same as Go does it: two keep a channel busy for ever, and one of them is always runnable. They give up after a while, so that a timer that
+// never comes is a failure and not a hang.
+class busy_channel {
+ public:
+  explicit busy_channel(std::size_t cap) {
+    const auto c = weft::make_chan<int>(cap);
+    wg_.go([this, c] {
+      const auto limit = std::chrono::steady_clock::now() + 30s;
+      while (!stop_ && std::chrono::steady_clock::now() < limit) c.send(1);
+      was_in_time_ = stop_;
+      c.close();
+    });
+    wg_.go([this, c] {
+      while (c.recv()) ++nvalues_;
+    });
+  }
+  void stop() { stop_ = true; }
+  // Whether somebody has stopped it in time.
+  [[nodiscard]] bool ends() {
+    wg_.wait();
+    return was_in_time_;
+  }
+  int values() const { return nvalues_; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  bool was_in_time_ = false;
+  std::atomic<int> nvalues_{0};
+  weft::wait_group wg_;
+};
+
+TEST_FOR_PROCS(sleep, wakes_although_two_keep_a_channel_busy) {
+  for (const std::size_t cap : {0U, 1U}) {
+    busy_channel busy(cap);
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_LE(earliness(1ms, [] { weft::sleep_for(1ms); }), 0ns);
+    }
+    EXPECT_LE(earliness(1ms, [] { weft::after(1ms).recv(); }), 0ns);
+    busy.stop();
+    EXPECT_TRUE(busy.ends());
+    EXPECT_GT(busy.values(), 0);
+  }
+}
+
+// B049: nobody but the timer's own goroutine ends them, and there is no other that sleeps.
+TEST_FOR_PROCS(after_func, runs_although_two_keep_a_channel_busy) {
+  for (const std::size_t cap : {0U, 1U}) {
+    for (int i = 0; i < 5; ++i) {
+      busy_channel busy(cap);
+      const auto t = weft::after_func(1ms, [&busy] { busy.stop(); });
+      EXPECT_TRUE(busy.ends());
+    }
+  }
+}
+
+// B223: 50 us to 1 ms do not become the 10 ms of a watchman's round. The machine may be busy with others, so only a quarter of them has to be in
+// time, in one of some rounds: where it is the watchman who finds them hardly any is.
+[[nodiscard]] bool are_short_sleeps_short() {
+  constexpr int kSleeps = 40;
+  for (int round = 0; round < 20; ++round) {
+    int nshort = 0;
+    for (int i = 0; i < kSleeps; ++i) {
+      const auto asked = std::chrono::microseconds(50 + i * 950 / (kSleeps - 1));
+      nshort += earliness(asked, [&] { weft::sleep_for(asked); }) > -4ms;
+    }
+    if (nshort >= kSleeps / 4) return true;
+  }
+  return false;
+}
+
+TEST_FOR_PROCS(sleep, short_ones_stay_short_whatever_others_do) {
+  EXPECT_TRUE(are_short_sleeps_short()) << "nobody else";
+  {
+    busy_channel busy(1);
+    EXPECT_TRUE(are_short_sleeps_short()) << "beside a busy channel";
+    busy.stop();
+    EXPECT_TRUE(busy.ends());
+  }
+  const weft::test::pressure beside;
+  EXPECT_TRUE(are_short_sleeps_short()) << "beside loops";
 }
 
 TEST_FOR_PROCS(sleep, leaves_no_goroutine_behind) {

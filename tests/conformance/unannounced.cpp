@@ -1,7 +1,10 @@
 // unannounced.cpp: a goroutine that sleeps in the kernel without having told weft stops nobody else.
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <resolv.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -295,19 +298,111 @@ TEST_WITHOUT_SIGNALS(unannounced, one_that_naps_often_may_call_weft_inside_block
   napper_calls_in_from_blocking();
 }
 
+// A name server on the loopback interface that does not answer before it is told to. The C library's resolver asks whom its thread's `_res` names,
+// whatever resolv.conf says.
+class patient_name_server {
+ public:
+  patient_name_server() {
+    fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&any), sizeof any), 0);
+    socklen_t size = sizeof at_;
+    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&at_), &size), 0);
+  }
+  ~patient_name_server() { ::close(fd_); }
+  patient_name_server(const patient_name_server&) = delete;
+  patient_name_server& operator=(const patient_name_server&) = delete;
+
+  // Looks it up on this thread, and makes no call into weft meanwhile.
+  int look_up(const char* name) const {
+    if (::res_init() != 0) return EAI_SYSTEM;
+    _res.nscount = 1;
+    _res.nsaddr_list[0] = at_;
+    _res.retrans = 20;  // seconds: it asks once
+    _res.retry = 1;
+    addrinfo wanted{};
+    wanted.ai_family = AF_INET;
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int error = ::getaddrinfo(name, "80", &wanted, &found);
+    if (error == 0) ::freeaddrinfo(found);
+    ::res_init();  // for those who use the thread afterwards
+    return error;
+  }
+
+  // How many have asked so far.
+  std::size_t hear() {
+    question q;
+    socklen_t size = sizeof q.from;
+    for (;;) {
+      q.text.resize(512);
+      const ssize_t n = ::recvfrom(fd_, q.text.data(), q.text.size(), 0,
+                                   reinterpret_cast<sockaddr*>(&q.from), &size);
+      if (n < 12) return asked_.size();
+      q.text.resize(static_cast<std::size_t>(n));
+      asked_.push_back(q);
+    }
+  }
+
+  // There is no such name.
+  void answer() {
+    for (question& q : asked_) {
+      q.text[2] = static_cast<char>(q.text[2] | 0x80);           // an answer
+      q.text[3] = static_cast<char>((q.text[3] & 0x70) | 0x83);  // NXDOMAIN
+      EXPECT_EQ(::sendto(fd_, q.text.data(), q.text.size(), 0,
+                         reinterpret_cast<const sockaddr*>(&q.from), sizeof q.from),
+                static_cast<ssize_t>(q.text.size()));
+    }
+    asked_.clear();
+  }
+
+ private:
+  struct question {
+    std::string text;
+    sockaddr_in from{};
+  };
+  int fd_ = -1;
+  sockaddr_in at_{};
+  std::vector<question> asked_;
+};
+
+// As many as there are Ps sleep in it, and have not told. Yet somebody runs to see them all come, and to let them go.
 TEST_FOR_PROCS(unannounced, getaddrinfo_stops_nobody_else) {
+  patient_name_server server;
+  const unsigned n = weft::max_procs();
   weft::wait_group wg;
-  std::atomic<int> nended{0};
-  for (unsigned i = 0; i < weft::max_procs(); ++i) {
+  std::atomic<unsigned> nended{0};
+  std::atomic<unsigned> nunknown{0};
+  for (unsigned i = 0; i < n; ++i) {
     wg.go([&] {
-      addrinfo* found = nullptr;
-      if (::getaddrinfo("localhost", "80", nullptr, &found) == 0) ::freeaddrinfo(found);
+      nunknown += server.look_up("nobody.weft.example.") == EAI_NONAME;
       ++nended;
     });
   }
-  for (int i = 0; i < 50; ++i) weft::yield();
+  EXPECT_TRUE(eventually([&] { return server.hear() == n || nended == n; }));
+  if (server.hear() == 0) {
+    wg.wait();
+    GTEST_SKIP() << "this machine's getaddrinfo() asks no name server (nsswitch.conf)";
+  }
+  // Nothing but the answer ends them. More others than there are Ps run meanwhile.
+  std::atomic<int> nturns{0};
+  weft::wait_group others;
+  for (int i = 0; i < 20; ++i) {
+    others.go([&] {
+      for (int k = 0; k < 10; ++k) {
+        ++nturns;
+        weft::yield();
+      }
+    });
+  }
+  others.wait();
+  EXPECT_EQ(nturns, 200);
+  EXPECT_EQ(nended, 0U) << "they went on without an answer";
+  server.answer();
   wg.wait();
-  EXPECT_EQ(nended.load(), static_cast<int>(weft::max_procs()));
+  EXPECT_EQ(nunknown, n);
 }
 
 }  // namespace
