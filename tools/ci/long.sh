@@ -41,17 +41,20 @@ if [[ ${#failed[@]} -gt 0 ]]; then
 fi
 
 # The shares stand before "at once", as parts of the mean.
-off=$(sed -n 's/^\[  SHARE   \]\(.*\)  at once.*/\1/p' "$logs/share.log" 2>/dev/null |
-  tr -s ' ' '\n' | awk 'NF { d = $1 > 1 ? $1 - 1 : 1 - $1; if (d > most) most = d } END { printf "%d", 100 * most + 0.5 }')
-[[ ! -s $logs/share.log ]] || echo "share: nobody was farther than $off % from an even share"
+off() {
+  sed -n 's/^\[  SHARE   \]\(.*\)  at once.*/\1/p' "$logs/share.log" | tr -s ' ' '\n' |
+    awk 'NF { d = $1 > 1 ? $1 - 1 : 1 - $1; if (d > most) most = d } END { printf "%d", 100 * most + 0.5 }'
+}
 calls() { # 1: made, 2: cut short
-  sed -nE 's/^\[  CALLS   \] .* ([0-9]+) calls, *([0-9]+) cut short.*/\1 \2/p' "$logs/calls.log" 2>/dev/null |
+  sed -nE 's/^\[  CALLS   \] .* ([0-9]+) calls, *([0-9]+) cut short.*/\1 \2/p' "$logs/calls.log" |
     awk -v which="$1" '{ n += $which } END { print n + 0 }'
 }
+[[ ! -s $logs/share.log ]] || echo "share: nobody was farther than $(off) % from an even share"
 [[ ! -s $logs/calls.log ]] || echo "calls: $(calls 2) of $(calls 1) were cut short"
+[[ -z $wanted ]] || exit 0
 
 figure share_seconds "${WEFT_SHARE_SECONDS%.*}" 'seconds for which goroutines that compute shared the processors, each way of computing'
-figure share_off "$off" 'the farthest that one of them was from an even share, in percent'
+figure share_off "$(off)" 'the farthest that one of them was from an even share, in percent'
 figure calls "$(calls 1)" 'system calls made by goroutines that compute and sleep'
 figure calls_cut "$(calls 2)" 'of these, cut short by the signal that stops goroutines'
 figure spawns "$WEFT_SPAWNS" 'programs started beside goroutines that are stopped, on each number of processors, all ending well'
