@@ -2,6 +2,7 @@
 #include <csignal>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -47,8 +48,9 @@ std::string name_of(const testing::TestParamInfo<bracket_holds::ParamType>& info
 }
 
 constexpr const char* kScenarios[] = {
-    "spawning", "waiting",         "blocking_calls", "locked_threads", "resizing", "stack_sizes",
-    "endings",  "foreign_threads", "running_again",  "overflowing",    "stealing"};
+    "spawning",    "waiting",           "blocking_calls",  "locked_threads",  "resizing",
+    "stack_sizes", "endings",           "foreign_threads", "running_again",   "overflowing",
+    "stealing",    "stopped_by_signal", "borrowing",       "sleeping_untold", "timers"};
 
 INSTANTIATE_TEST_SUITE_P(as_users_run_it, bracket_holds,
                          testing::Combine(testing::ValuesIn(kScenarios), testing::Values("1", "4"),
@@ -93,6 +95,15 @@ INSTANTIATE_TEST_SUITE_P(, bracket_watch_is_silent,
                                          "malloc_in_goroutine", "printf_in_goroutine",
                                          "mutex_in_goroutine"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(bracket_signal_handler, is_caught_allocating_where_it_stops_a_goroutine) {
+  for (const auto& [where, words] :
+       {std::pair{"before", "in a signal handler"}, std::pair{"inside", "inside the runtime"}}) {
+    const auto ended = run_program({"sin", where});
+    EXPECT_TRUE(died_of(ended, SIGABRT));
+    EXPECT_TRUE(said(ended.err, std::string("bracket: malloc() was called ") + words));
+  }
+}
 
 // The handler of a stack overflow allocates nothing and takes no lock: the goroutine may have held it.
 TEST(bracket_signal_handler, reports_a_stack_overflow_without_a_foreign_lock) {

@@ -2,6 +2,7 @@
 //
 //   bracket_program run <scenario> <procs>    0: fine; 3: the scenario did not reach what it is for; SIGABRT: the bracket is broken
 //   bracket_program violate <how>             breaks the bracket on purpose: must end by SIGABRT (the negative control)
+//   bracket_program sin before|inside         the handler that stops a goroutine allocates: must end by SIGABRT as well
 //   bracket_program overflow                  overflows a goroutine's stack: the handler must die its own death, not ours
 //   BRACKET_KEEP_GOING=1                      reports every violation and goes on; for finding all of them at once
 #include <dlfcn.h>
@@ -110,6 +111,15 @@ int run_control(std::string_view how) {
   return complain("nobody noticed");
 }
 
+// Where the signal handler stops a goroutine, it does what it must not.
+int run_sinner(std::string_view where) {
+  b::sin_in_handler = where == "inside" ? b::sin::inside : b::sin::before;
+  for (const b::scenario& s : b::scenarios()) {
+    if (s.name == "stopped_by_signal") s.run(1);
+  }
+  return complain("nobody noticed");
+}
+
 [[gnu::noinline]] int overflow(int n) {
   volatile char room[1024];
   room[0] = static_cast<char>(n);
@@ -125,6 +135,7 @@ int main(int argc, char** argv) {
   if (what == "run" && argc == 4)
     return run_scenario(argv[2], static_cast<unsigned>(std::atoi(argv[3])));
   if (what == "violate" && argc == 3) return run_control(argv[2]);
+  if (what == "sin" && argc == 3) return run_sinner(argv[2]);
   if (what == "overflow") {
     b::watch_signal_handler = true;
     return weft::run({.max_procs = 1}, [] { weft::spawn([] { return overflow(0); }).join(); });

@@ -25,6 +25,8 @@ namespace weft::test::bracket {
 
 std::atomic<std::uint32_t> nsysmon_regions{0};
 std::atomic<std::uint32_t> nresize_regions{0};
+std::atomic<std::uint32_t> nhandler_stops{0};
+std::atomic<sin> sin_in_handler{sin::none};
 std::atomic<bool> keep_going{false};
 std::atomic<std::uint32_t> nviolations{0};
 std::atomic<bool> watch_signal_handler{false};
@@ -43,11 +45,12 @@ void list(call& which) noexcept {
   } while (!all_calls.compare_exchange_weak(first, &which));
 }
 
-// L has no owner's name, but whoever holds it himself never sees it free.
+// L has no owner's name, but whoever holds it himself never sees it free. The time alone does not tell: a goroutine may be stopped in here
+// for long.
 bool holds_scheduler_lock() noexcept {
   if (!sched::sched.lock.is_held()) return false;
   const std::int64_t limit_ns = os::now_ns() + 5 * os::kSecond;
-  while (os::now_ns() < limit_ns) {
+  for (int nlooks = 0; nlooks < 1000 || os::now_ns() < limit_ns; ++nlooks) {
     if (!sched::sched.lock.is_held()) return false;
     os::yield_cpu();
   }

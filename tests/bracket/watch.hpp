@@ -44,6 +44,12 @@ class region {
 // Regions entered so far: shows that the wrapping of regions.cpp works.
 extern std::atomic<std::uint32_t> nsysmon_regions;
 extern std::atomic<std::uint32_t> nresize_regions;
+// Goroutines that the signal handler has stopped, or found to have a P after all.
+extern std::atomic<std::uint32_t> nhandler_stops;
+
+// A fault on purpose, where the handler stops a goroutine: before it has come in, or after.
+enum class sin : std::uint8_t { none, before, inside };
+extern std::atomic<sin> sin_in_handler;
 
 // Says what is wrong and goes on, to find all that is wrong in one run.
 extern std::atomic<bool> keep_going;

@@ -10,28 +10,18 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include <weft/weft.hpp>
+#include "bracket/preempted.hpp"
+#include "bracket/user_code.hpp"
 #include "bracket/watch.hpp"
 
 namespace weft::test::bracket {
 
 namespace {
-
-std::mutex user_mutex;
-
-// What C++ programs do: allocate, lock, print.
-void use_libraries() {
-  auto p = std::make_unique<std::array<char, 300>>();
-  const std::lock_guard hold(user_mutex);
-  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  std::fprintf(nowhere, "%p\n", static_cast<void*>(p.get()));
-}
 
 void throw_and_catch(int depth) {
   try {
@@ -41,23 +31,6 @@ void throw_and_catch(int depth) {
     weft::yield();  // parked inside the handler
     use_libraries();
   }
-}
-
-std::string unless(bool is_fine, const char* complaint) {
-  return is_fine ? std::string() : complaint;
-}
-
-void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
-
-// Repeats what until it has happened, at most for 20 seconds.
-template <class What, class Happened>
-bool until(What what, Happened happened) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!happened()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
-    what();
-  }
-  return true;
 }
 
 struct throws_when_copied {
@@ -409,6 +382,10 @@ const std::vector<scenario>& scenarios() {
       {"running_again", &running_again},
       {"overflowing", &overflowing},
       {"stealing", &stealing},
+      {"stopped_by_signal", &stopped_by_signal},
+      {"borrowing", &borrowing},
+      {"sleeping_untold", &sleeping_untold},
+      {"timers", &timers},
       {"idling", &idling},
   };
   return all;

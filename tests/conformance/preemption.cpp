@@ -20,6 +20,7 @@
 
 #include <weft/weft.hpp>
 
+#include "support/checked_work.hpp"
 #include "support/for_procs.hpp"
 #include "support/preemptible.hpp"
 #include "support/pressure.hpp"
@@ -131,32 +132,6 @@ TEST_FOR_PROCS(preemption, errno_survives_being_stopped) {
 
 // HAZARD 42: what a leaf keeps below its stack pointer and in the flags survives being stopped.
 #if defined(__x86_64__)
-[[gnu::noinline]] bool keeps_red_zone_and_flags() {
-  std::uint64_t wrong = 0;
-  std::uint64_t rounds = 200'000;
-  asm volatile(
-      "sub $256, %%rsp\n"  // so that the red zone below is nobody else's
-      "movq $0x5a5a5a5a, -8(%%rsp)\n"
-      "movq $0x6b6b6b6b, -64(%%rsp)\n"
-      "movq $0x7c7c7c7c, -128(%%rsp)\n"
-      "stc\n"
-      "1: dec %[rounds]\n"  // leaves the carry flag as it is
-      "jnz 1b\n"
-      "sbb $0, %[wrong]\n"  // carry: -1
-      "inc %[wrong]\n"
-      "cmpq $0x5a5a5a5a, -8(%%rsp)\n"
-      "je 2f\n inc %[wrong]\n 2:\n"
-      "cmpq $0x6b6b6b6b, -64(%%rsp)\n"
-      "je 3f\n inc %[wrong]\n 3:\n"
-      "cmpq $0x7c7c7c7c, -128(%%rsp)\n"
-      "je 4f\n inc %[wrong]\n 4:\n"
-      "add $256, %%rsp\n"
-      : [wrong] "+r"(wrong), [rounds] "+r"(rounds)
-      :
-      : "cc", "memory");
-  return wrong == 0;
-}
-
 TEST_FOR_PROCS(preemption, red_zone_and_flags_survive_being_stopped) {
   WEFT_SKIP_UNLESS_PREEMPTIBLE();
   std::atomic<bool> stop{false};
@@ -166,7 +141,8 @@ TEST_FOR_PROCS(preemption, red_zone_and_flags_survive_being_stopped) {
   weft::wait_group wg;
   for (unsigned i = 0; i < n; ++i) {
     wg.go([&] {
-      while (!stop.load(std::memory_order_relaxed)) nwrong += !keeps_red_zone_and_flags();
+      while (!stop.load(std::memory_order_relaxed))
+        nwrong += !weft::test::keeps_red_zone_and_flags();
     });
   }
   EXPECT_TRUE(is_soon([&] { return weft::stats().signals_sent >= before + 2 * n; }));

@@ -14,9 +14,12 @@ thirds=(
   'clang dev aarch64 tidy signals chaos differential'
 )
 
+# Only with `make check`: too long for a commit.
+seldom=(long)
+
 # Every lane, whole, each once: `make check`.
 all_lanes() {
-  printf '%s\n' release "${always[@]%:quick}" ${thirds[*]//+/ } | awk '!seen[$0]++'
+  printf '%s\n' release "${always[@]%:quick}" ${thirds[*]//+/ } "${seldom[@]}" | awk '!seen[$0]++'
 }
 
 # What a commit gets: 0, 1, 2 or all. A lane that runs whole does not run quickly as well.
