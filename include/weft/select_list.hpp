@@ -36,12 +36,12 @@ class select_list {
     if constexpr (requires { c.owning(); }) {
       e = std::make_unique<send_entry<decltype(c.owning())>>(c.owning());
     } else if constexpr (given::kind == detail::case_kind::channel) {
-      e = std::make_unique<channel_entry<given>>(std::move(c));
+      e = std::make_unique<channel_entry<given>>(std::forward<Case>(c));
     } else {
       std::size_t& only = given::kind == detail::case_kind::timeout ? timeout_ : otherwise_;
       if (only != npos)
         throw std::logic_error("weft: select_list: a second on_timeout or otherwise");
-      e = std::make_unique<other_entry<given>>(std::move(c));
+      e = std::make_unique<other_entry<given>>(std::forward<Case>(c));
       only = entries_.size();
     }
     entries_.push_back(std::move(e));
