@@ -26,7 +26,6 @@
 
 #include "support/for_procs.hpp"
 #include "support/on_a_thread.hpp"
-#include "support/pressure.hpp"
 
 namespace {
 
@@ -458,33 +457,6 @@ TEST_FOR_PROCS(after_func, runs_although_two_keep_a_channel_busy) {
       EXPECT_TRUE(busy.ends());
     }
   }
-}
-
-// B223: 50 us to 1 ms do not become the 10 ms of a watchman's round. The machine may be busy with others, so only a quarter of them has to be in
-// time, in one of some rounds: where it is the watchman who finds them hardly any is.
-[[nodiscard]] bool are_short_sleeps_short() {
-  constexpr int kSleeps = 40;
-  for (int round = 0; round < 20; ++round) {
-    int nshort = 0;
-    for (int i = 0; i < kSleeps; ++i) {
-      const auto asked = std::chrono::microseconds(50 + i * 950 / (kSleeps - 1));
-      nshort += earliness(asked, [&] { weft::sleep_for(asked); }) > -4ms;
-    }
-    if (nshort >= kSleeps / 4) return true;
-  }
-  return false;
-}
-
-TEST_FOR_PROCS(sleep, short_ones_stay_short_whatever_others_do) {
-  EXPECT_TRUE(are_short_sleeps_short()) << "nobody else";
-  {
-    busy_channel busy(1);
-    EXPECT_TRUE(are_short_sleeps_short()) << "beside a busy channel";
-    busy.stop();
-    EXPECT_TRUE(busy.ends());
-  }
-  const weft::test::pressure beside;
-  EXPECT_TRUE(are_short_sleeps_short()) << "beside loops";
 }
 
 TEST_FOR_PROCS(sleep, leaves_no_goroutine_behind) {
