@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/atomics.hpp"
+#include "base/check.hpp"
 #include "base/list.hpp"
 #include "os/futex.hpp"
 #include "rt/g.hpp"
@@ -76,6 +77,13 @@ struct alignas(64) P {
 
   run_queue queue;
   timer_heap timers;
+
+  // By whoever has it. Relaxed: for those who look.
+  void become(p_status next) noexcept {
+    WEFT_CHECK(may_become(status.load(std::memory_order_relaxed), next),
+               "no such step in a processor's life");
+    status.store(next, std::memory_order_relaxed);
+  }
 };
 
 }  // namespace weft::rt

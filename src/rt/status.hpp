@@ -53,11 +53,31 @@ constexpr bool may_become(g_status from, g_status to) noexcept {
   return (table[static_cast<unsigned>(from)] & bit(to)) != 0;
 }
 
+// Written by whoever has the P, and read by others as a hint: what counts is who holds it (P::m).
 enum class p_status : std::uint32_t {
   idle,     // in the idle list, or on its way to an M
   running,  // an M holds it
-  syscall,  // its M is inside blocking(): sysmon may take it
+  syscall,  // its M is inside blocking(), or was when another goroutine came after it: sysmon may take it
   stopped,  // the world is stopped, or the P is beyond max_procs
 };
+inline constexpr unsigned kPStatusCount = 4;
+
+constexpr std::string_view name_of(p_status s) noexcept {
+  constexpr std::string_view names[kPStatusCount] = {"idle", "running", "syscall", "stopped"};
+  return names[static_cast<unsigned>(s)];
+}
+
+// As for a G. A P may be given on as it is: one that is taken from its M in user code goes to the next without having been idle.
+constexpr bool may_become(p_status from, p_status to) noexcept {
+  using enum p_status;
+  constexpr auto bit = [](p_status s) { return 1u << static_cast<unsigned>(s); };
+  constexpr unsigned table[kPStatusCount] = {
+      /* idle    */ bit(idle) | bit(running) | bit(stopped),  // listed; attached; taken by a stop
+      /* running */ bit(idle) | bit(running) | bit(syscall) | bit(stopped),
+      /* syscall */ bit(idle) | bit(running) | bit(syscall) | bit(stopped),
+      /* stopped */ bit(idle) | bit(running) | bit(stopped),  // started; retired
+  };
+  return (table[static_cast<unsigned>(from)] & bit(to)) != 0;
+}
 
 }  // namespace weft::rt

@@ -1,4 +1,4 @@
-// status_test.cpp: the table of a goroutine's steps says what the design says.
+// status_test.cpp: the tables of the steps of a goroutine and of a processor say what the design says.
 #include "rt/status.hpp"
 
 #include <gtest/gtest.h>
@@ -40,6 +40,24 @@ TEST(g_status, every_status_has_a_name_of_its_own) {
     EXPECT_TRUE(names.insert(name_of(s)).second);
   }
   EXPECT_EQ(names.size(), kStatusCount);
+}
+
+TEST(p_status, exactly_these_steps_exist) {
+  using enum p_status;
+  const std::set<std::pair<p_status, p_status>> steps = {
+      {idle, idle},       {idle, running},    {idle, stopped},    {running, idle},
+      {running, running}, {running, syscall}, {running, stopped}, {syscall, idle},
+      {syscall, running}, {syscall, syscall}, {syscall, stopped}, {stopped, idle},
+      {stopped, running}, {stopped, stopped},
+  };
+  const p_status all[] = {idle, running, syscall, stopped};
+  ASSERT_EQ(std::size(all), kPStatusCount);
+  for (const p_status from : all) {
+    for (const p_status to : all) {
+      EXPECT_EQ(may_become(from, to), steps.contains({from, to}))
+          << name_of(from) << " to " << name_of(to);
+    }
+  }
 }
 
 TEST(g_status, the_trimming_mark_is_no_status) {

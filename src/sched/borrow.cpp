@@ -117,9 +117,8 @@ namespace {
 void keep_locked(P* pp, M* lender) noexcept {
   unlist_lost_locked(lender);
   end_loan_locked(pp);
-  // relaxed, both: for those who look, or under L
-  pp->status.store(p_status::running, std::memory_order_relaxed);
-  pp->is_kept.store(true, std::memory_order_relaxed);
+  pp->become(p_status::running);
+  pp->is_kept.store(true, std::memory_order_relaxed);  // for those who look, or under L
   pp->m.store(lender, std::memory_order_release);  // as attach_locked()
 }
 

@@ -35,9 +35,8 @@ bool has_passed_on(const M* mp, const P* pp) noexcept {
 
 void put_idle_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  // relaxed, both: read by others as a hint, or under L
-  pp->m.store(nullptr, std::memory_order_relaxed);
-  pp->status.store(p_status::idle, std::memory_order_relaxed);
+  pp->m.store(nullptr, std::memory_order_relaxed);  // read by others as a hint, or under L
+  pp->become(p_status::idle);
   sched.pidle.push_front(pp);
   sched.publish_idle(sched.pidle.size());  // an idler's half of [idle.no_lost_wake]
 }
@@ -66,8 +65,8 @@ void attach_locked(P* pp, M* mp) noexcept {
   end_loan_locked(pp);
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == nullptr, "two Ms for one P");  // ours to give
   pp->m.store(mp, std::memory_order_release);  // requesters go from the P to its M
-  pp->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
-  mp->p.store(pp, std::memory_order_relaxed);                      // visible with the next line
+  pp->become(p_status::running);
+  mp->p.store(pp, std::memory_order_relaxed);  // visible with the next line
   mp->detach.attach();
 }
 
@@ -76,7 +75,7 @@ P* release_p(M* mp) noexcept {
   P* const pp = mp->proc();
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == mp, "the P is not ours");
   pp->m.store(nullptr, std::memory_order_relaxed);
-  pp->status.store(p_status::idle, std::memory_order_relaxed);
+  pp->become(p_status::idle);
   mp->p.store(nullptr, std::memory_order_relaxed);
   return pp;
 }

@@ -97,8 +97,7 @@ template <bool IsChaotic>
 void execute(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   bind_stack(pp, gp);
-  pp->status.store(p_status::running,
-                   std::memory_order_relaxed);  // the last one may have parked inside blocking()
+  pp->become(p_status::running);  // the last one may have parked inside blocking()
   set_running(mp, gp);
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;

@@ -28,16 +28,14 @@ void begin(M* mp, G* gp) noexcept {
   mp->oldp = pp;
   gp->become(g_status::syscall);
   base::add_by_owner(pp->syscalltick, 1);
-  pp->status.store(
-      p_status::syscall,
-      std::memory_order_relaxed);  // for those who look; what counts is the goroutine's status
+  pp->become(p_status::syscall);
   // a hint: sysmon looks by itself, only later
   if (has_work(pp) || sched.nrunq.load(std::memory_order_relaxed) != 0)
     rouse_sysmon(kRetakePatienceNs);
 }
 
 void end(M* mp, G* gp) noexcept {
-  mp->proc()->status.store(p_status::running, std::memory_order_relaxed);  // for those who look
+  mp->proc()->become(p_status::running);
   gp->become(g_status::running);
 }
 

@@ -85,7 +85,7 @@ void retire_locked(P* pp) noexcept {
   pp->stacks.drain();
   rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
   pp->lender = nullptr;
-  pp->status.store(p_status::stopped, std::memory_order_relaxed);  // for those who look
+  pp->become(p_status::stopped);
   if (!pp->timers.move_all_to(p_at(0)->timers)) fatal("weft: out of memory for timers");
 }
 
@@ -98,9 +98,8 @@ bool is_doomed(const M* mp) noexcept {
 
 void count_stopped_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  // relaxed, both: read by others as a hint, or under L
-  pp->m.store(nullptr, std::memory_order_relaxed);
-  pp->status.store(p_status::stopped, std::memory_order_relaxed);
+  pp->m.store(nullptr, std::memory_order_relaxed);  // read by others as a hint, or under L
+  pp->become(p_status::stopped);
   if (++sched.nstopped == procs()) sched.world_note.wake();
 }
 
