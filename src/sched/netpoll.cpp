@@ -14,6 +14,7 @@
 #include "sched/entry.hpp"
 #include "sched/procs.hpp"
 #include "sched/queues.hpp"
+#include "sched/wake.hpp"
 
 namespace weft::sched {
 
@@ -313,6 +314,7 @@ void ask_poller_if_due(M* mp) noexcept {
   rt::g_queue woken = ask_in_passing();
   if (woken.empty()) return;
   const bool is_spread = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
+  const front_aside front(mp->proc());
   while (G* const gp = woken.pop_front()) is_spread ? submit(gp) : put_local(mp->proc(), gp);
   wake_one();
 }

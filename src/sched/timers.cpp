@@ -95,6 +95,7 @@ void fire_own_timers(P* pp) noexcept {
   const std::int64_t now_ns = read_clock();
   if (next > now_ns) return;
   dawdle(window::to_fire);
+  const front_aside front(pp);
   fire_due(pp->timers, now_ns);
 }
 

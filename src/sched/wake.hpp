@@ -74,6 +74,27 @@ inline void make_handy_known(P* pp) noexcept {
   wake_one();
 }
 
+// pp's front, taken aside while those are queued who were woken from outside, and put behind them at the end: two that ready each other by
+// turns have the front for a slice, and everybody in the ring would wait for it to end. Holder of pp only.
+class front_aside {
+ public:
+  explicit front_aside(P* pp) noexcept
+      : pp_(pp), handy_(take_handy(pp)), next_(pp->queue.take_next(pp->is_alone)) {}
+  ~front_aside() {
+    if (handy_ == nullptr && next_ == nullptr) return;
+    if (next_ != nullptr) put_local(pp_, next_);
+    if (handy_ != nullptr) put_local(pp_, handy_);
+    wake_one();  // whoever looked meanwhile has not seen them
+  }
+  front_aside(const front_aside&) = delete;
+  front_aside& operator=(const front_aside&) = delete;
+
+ private:
+  P* const pp_;
+  G* const handy_;
+  G* const next_;
+};
+
 // The P has taken its own front; because the goroutine before it waits or has ended, or not.
 [[gnu::always_inline]] inline void front_was_taken(P* pp, bool earns_trust) noexcept {
   if (earns_trust && pp->defer_trust < kTrustMax) ++pp->defer_trust;
