@@ -2,7 +2,7 @@
 //
 // Fairness: a P takes from its own queue, so goroutines in the global queue could wait for ever; every 61st time the global queue
 // comes first. A goroutine at the front (`next`) runs before the ring, so a pair that readies each other could keep the
-// ring waiting: when its slice is over (attention), the front goes to the end.
+// ring waiting: when its slice is over (attention), the front goes to the end; so it does behind those whom a timer or the poll wakes (front_aside).
 #include "sched/find_runnable.hpp"
 
 #include "sched/borrow.hpp"
