@@ -6,6 +6,7 @@
 //   R r = h.join();                                         // waits; rethrows what f threw
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -111,6 +112,8 @@ namespace this_goroutine {
 WEFT_API std::uint64_t id() noexcept;
 WEFT_API std::string name();
 WEFT_API void set_name(std::string_view name);
+// The processor time it has used, counted where WEFT_DEBUG=cputime=1 asks for it; else zero, as on a plain thread.
+WEFT_API std::chrono::nanoseconds cpu_time() noexcept;
 }  // namespace this_goroutine
 
 }  // namespace weft::inline v1

@@ -154,6 +154,8 @@ constexpr debug_key kKeys[] = {
     {"chaos", "WORD+WORD", "be unkind: yield, order, delay, migrate, or all (0)", set_chaos},
     {"conserve", "0|1", "report and exit when a processor rests beside queued work (0)",
      set_switch<&debug_settings::conserve>},
+    {"cputime", "0|1", "count each goroutine's processor time (0)",
+     set_switch<&debug_settings::cpu_time>},
     {"deadlock", "0|1", "report and exit when all goroutines are asleep (1)",
      set_switch<&debug_settings::deadlock>},
     {"guard", "auto|madvise|mprotect", "how stack guards are made (auto)", set_guard},

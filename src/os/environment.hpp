@@ -30,6 +30,7 @@ struct debug_settings {
   bool scavenge = true;            // give unused stacks back to the system
   bool deadlock = true;            // report when all goroutines are asleep
   bool conserve = false;           // a wake-up that was lost is fatal
+  bool cpu_time = false;           // the processor time of each goroutine is counted
   bool membarrier = true;          // use membarrier(2) where the kernel has it
   bool async_preempt_off = false;  // no goroutine is stopped by a signal
   std::uint32_t chaos = 0;         // kChaos...: the scheduler is unkind

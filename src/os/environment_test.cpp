@@ -42,7 +42,7 @@ TEST(weft_debug, sets_every_key) {
   const debug_settings s = debug(
       "migrate=1,guard=mprotect,stacksize=256K,maxthreads=50,updatemaxprocs=0,scavenge=0,deadlock="
       "0,membarrier=0,seed=42,asyncpreemptoff=1,preemptsignal=USR2,poller=uring,chaos=delay,"
-      "conserve=1");
+      "conserve=1,cputime=1");
   EXPECT_TRUE(said.empty());
   EXPECT_TRUE(s.migrate);
   EXPECT_EQ(s.guard, guard_choice::mprotect);
@@ -58,6 +58,7 @@ TEST(weft_debug, sets_every_key) {
   EXPECT_EQ(s.poller, poller_choice::uring);
   EXPECT_EQ(s.chaos, kChaosDelays);
   EXPECT_TRUE(s.conserve);
+  EXPECT_TRUE(s.cpu_time);
 }
 
 TEST(weft_debug, chaos_is_any_of_its_words) {

@@ -39,6 +39,7 @@ struct g_cold {
   const void* waits_on = nullptr;    // the object, while it waits
   std::int64_t waits_since_ns = 0;   // by the coarse clock
   M* last_m = nullptr;               // kept in forced-migration mode only
+  std::int64_t cpu_ns = 0;           // WEFT_DEBUG=cputime=1: used until it last stopped running
   alignas(16) std::byte unwind[32];  // the exception object of exit_goroutine()
   [[no_unique_address]] arch::fiber fiber;
 };

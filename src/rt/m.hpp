@@ -69,10 +69,12 @@ struct alignas(64) M {
 
   // --- scheduling ---
   std::atomic<bool> is_spinning{false};
-  bool is_doomed = false;    // L: the runtime has ended; leave at the next chance
-  bool is_orphan = false;    // L: doomed while it ran user code; nobody waits for its thread
-  bool is_gone = false;      // L: the thread is at its end
-  bool is_leaving = false;   // this thread ends when it is back on g0
+  bool is_doomed = false;   // L: the runtime has ended; leave at the next chance
+  bool is_orphan = false;   // L: doomed while it ran user code; nobody waits for its thread
+  bool is_gone = false;     // L: the thread is at its end
+  bool is_leaving = false;  // this thread ends when it is back on g0
+  std::int64_t metered_since_ns =
+      0;                     // own: its CPU clock when its goroutine went on, if that is asked for
   std::int64_t left_ns = 0;  // own: when it left its P by habit; 0: it did not
   std::uint8_t nshort_absences = 0;  // own: times in a row that it came back at once
   bool is_on_credit = false;         // own: it came out of blocking() without a P
@@ -139,7 +141,7 @@ struct alignas(64) M {
     is_borrowing.store(false, std::memory_order_relaxed);  // as above
     is_signalled.store(false, std::memory_order_relaxed);  // as above
     nspared = nshort_absences = 0;
-    left_ns = 0;
+    left_ns = metered_since_ns = 0;
     seen.asleep_cpu = seen.off_cpu = seen.nsleeps = -1;
     seen.short_burst = seen.long_burst = 0;
     seen.noff_cpu = 0;

@@ -55,7 +55,8 @@ void start_chaos() noexcept {
   sched.is_timeless.store(is.is_timeless, std::memory_order_relaxed);
   sched.is_migrating.store(migrates, std::memory_order_relaxed);
   sched.is_chaotic.store(migrates || (is.switches & kChaosDelays) != 0, std::memory_order_relaxed);
-  sched.is_direct_off.store(migrates || (is.switches & kChaosOrder) != 0,
+  sched.is_metered.store(debug.cpu_time, std::memory_order_relaxed);
+  sched.is_direct_off.store(migrates || debug.cpu_time || (is.switches & kChaosOrder) != 0,
                             std::memory_order_relaxed);
 }
 

@@ -5,6 +5,7 @@
 #include "sched/schedule.hpp"
 
 #include "os/signal.hpp"
+#include "os/thread_watch.hpp"
 #include "sched/borrow.hpp"
 #include "sched/chaos.hpp"
 #include "sched/current.hpp"
@@ -73,8 +74,8 @@ G* wait_for_locked(M* mp) noexcept {
   return sleep_until_given_p(mp) ? mp->lockedg : nullptr;
 }
 
-// IsChaotic: sched.is_chaotic, asked once.
-template <bool IsChaotic>
+// IsSpecial: some of what is asked for by WEFT_DEBUG is done here. Asked once.
+template <bool IsSpecial>
 G* next_goroutine(M* mp) noexcept {
   if (mp->lockedg != nullptr) return wait_for_locked(mp);
   for (;;) {
@@ -82,7 +83,7 @@ G* next_goroutine(M* mp) noexcept {
     if (gp == nullptr) return nullptr;
     if (gp->bound_m != nullptr) {
       hand_over(mp, gp);
-    } else if (IsChaotic &&
+    } else if (IsSpecial &&
                sched.is_migrating.load(std::memory_order_relaxed) &&  // fixed before we were made
                gp->stack != nullptr && gp->cold().last_m == mp && is_there_another()) {
       pass_on(mp, gp);
@@ -93,7 +94,7 @@ G* next_goroutine(M* mp) noexcept {
   }
 }
 
-template <bool IsChaotic>
+template <bool IsSpecial>
 void execute(M* mp, G* gp) noexcept {
   P* const pp = mp->proc();
   bind_stack(pp, gp);
@@ -102,22 +103,40 @@ void execute(M* mp, G* gp) noexcept {
   base::add_by_owner(pp->counters.nthrough, 1);
   gp->cold().last_m = mp;
   if (rt::kPreempts && gp->has_habit()) mp->detach.remind();  // it leaves its P on the way out
-  switch_from_g0<IsChaotic>(mp, gp);
+  switch_from_g0<IsSpecial>(mp, gp);
 }
 
-template <bool IsChaotic>
+template <bool IsSpecial>
 void execute_all(M* mp) noexcept {
-  while (G* const gp = next_goroutine<IsChaotic>(mp)) {
-    execute<IsChaotic>(mp, gp);
+  while (G* const gp = next_goroutine<IsSpecial>(mp)) {
+    execute<IsSpecial>(mp, gp);
     if (mp->is_leaving) break;
   }
 }
 
 }  // namespace
 
+// relaxed, both: is_metered was fixed before we were made, and tid is our own
+void begin_metering(M* mp) noexcept {
+  if (sched.is_metered.load(std::memory_order_relaxed))
+    mp->metered_since_ns = os::thread_cpu_ns(mp->tid.load(std::memory_order_relaxed));
+}
+
+void end_metering(M* mp, G* gp) noexcept {
+  if (sched.is_metered.load(std::memory_order_relaxed))  // as above
+    gp->cold().cpu_ns = metered_ns(mp, gp);
+}
+
+std::int64_t metered_ns(const M* mp, const G* gp) noexcept {
+  const std::int64_t now_ns = os::thread_cpu_ns(mp->tid.load(std::memory_order_relaxed));
+  return gp->cold().cpu_ns + (now_ns - mp->metered_since_ns);
+}
+
 void schedule(M* mp) noexcept {
   if (mp->proc() == nullptr && mp->lockedg == nullptr && !stop_m(mp)) return;
-  if (sched.is_chaotic.load(std::memory_order_relaxed)) {  // fixed before we were made
+  // relaxed, both: fixed before we were made
+  if (sched.is_chaotic.load(std::memory_order_relaxed) ||
+      sched.is_metered.load(std::memory_order_relaxed)) {
     execute_all<true>(mp);
   } else {
     execute_all<false>(mp);

@@ -5,6 +5,7 @@
 #include "sched/entry.hpp"
 #include "sched/extras.hpp"
 #include "sched/park.hpp"
+#include "sched/switch.hpp"
 
 namespace weft::inline v1 {
 
@@ -63,6 +64,13 @@ void set_name(std::string_view name) {
   rt::G* const gp = sched::current_g();
   if (gp->extras == nullptr) gp->extras = new rt::g_extras;
   gp->extras->name = name;
+}
+
+std::chrono::nanoseconds cpu_time() noexcept {
+  const rt::M* const mp = sched::current_m();
+  // relaxed: fixed before we were made
+  if (mp == nullptr || !sched::sched.is_metered.load(std::memory_order_relaxed)) return {};
+  return std::chrono::nanoseconds(sched::metered_ns(mp, mp->curg()));
 }
 
 }  // namespace this_goroutine

@@ -69,6 +69,7 @@ struct Sched : rt::idle_protocol {
   std::atomic<std::uint32_t> chaos{0};     // kChaos...
   std::atomic<bool> is_chaotic{false};     // whoever becomes runnable goes a slower way
   std::atomic<bool> is_direct_off{false};  // every switch leads through g0
+  std::atomic<bool> is_metered{false};     // WEFT_DEBUG=cputime=1: likewise, and is timed there
   std::atomic<bool> is_timeless{false};    // sysmon takes no P from who computes or sleeps
 
   // --- the global run queues (queues.cpp says in which order they are served) ---

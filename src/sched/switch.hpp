@@ -97,14 +97,25 @@ void resume_specially(M* mp, G* gp) noexcept;
   return arrive(from);
 }
 
+// The CPU time of goroutine `to`, if it is asked for: then every switch leads through g0, so whoever comes back is the one that went. It has
+// not been let go of yet, so its stack is still there and nobody else looks at it.
+void begin_metering(M* mp) noexcept;
+void end_metering(M* mp, G* gp) noexcept;
+// Of gp, which runs on mp, our own: until now.
+std::int64_t metered_ns(const M* mp, const G* gp) noexcept;
+
 // From g0 to goroutine `to`. Returns on g0 when some goroutine comes back here.
-template <bool IsChaotic>
+template <bool IsSpecial>
 [[gnu::always_inline]] inline void switch_from_g0(M* mp, G* to) noexcept {
+  if constexpr (IsSpecial) begin_metering(mp);
   restore_thread_state(mp, to, mp->fp);
   arch::start_switch(mp->fiber, to->cold().fiber, false);
   arch::switch_context(&mp->g0, &to->context);
   arch::finish_switch(mp->fiber);
-  if constexpr (IsChaotic) dawdle(window::off_stack);
+  if constexpr (IsSpecial) {
+    end_metering(mp, to);
+    dawdle(window::off_stack);
+  }
   commit_departure(mp);  // the same M: g0 never leaves its thread
 }
 

@@ -1,6 +1,9 @@
 // identity.cpp: who am I: ids, names, goroutine-local values, the count of goroutines, and thread-locals after a move.
+#include <time.h>
+
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,6 +12,7 @@
 #include <weft/weft.hpp>
 
 #include "support/for_procs.hpp"
+#include "support/pressure.hpp"
 
 namespace {
 
@@ -260,6 +264,64 @@ TEST_FOR_PROCS(identity, the_runtime_knows_the_goroutine_after_it_moved) {
     });
   }
   wg.wait();
+}
+
+std::int64_t clock_ns(clockid_t which) {
+  timespec t{};
+  ::clock_gettime(which, &t);
+  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+// Stays on this thread: nothing in it waits.
+void use_cpu(std::int64_t ns) {
+  const std::int64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - began < ns) continue;
+}
+
+void each_goroutine_has_its_own_cpu_time() {
+  constexpr std::int64_t kPiece = 1'000'000;
+  constexpr int kPieces = 5;
+  const std::int64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  std::vector<weft::join_handle<std::int64_t>> busy;
+  for (int i = 0; i < 3; ++i)
+    busy.push_back(weft::spawn([] {
+      for (int n = 0; n < kPieces; ++n) {
+        use_cpu(kPiece);
+        weft::yield();
+      }
+      return weft::this_goroutine::cpu_time().count();
+    }));
+  auto lazy = weft::spawn([] {
+    for (int n = 0; n < kPieces; ++n) weft::yield();
+    return weft::this_goroutine::cpu_time().count();
+  });
+  std::int64_t sum = 0;
+  for (auto& each : busy) {
+    const std::int64_t used = each.join();
+    EXPECT_GE(used, kPieces * kPiece);
+    sum += used;
+  }
+  const std::int64_t used = lazy.join();
+  EXPECT_GT(used, 0);
+  EXPECT_LT(used, kPieces * kPiece) << "it has computed nothing";
+  EXPECT_LE(sum + used, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began);
+}
+
+void cpu_time_is_counted(unsigned nprocs) {
+  const weft::test::debug_setting mode("cputime=1");
+  weft::test::run_on(nprocs, each_goroutine_has_its_own_cpu_time);
+}
+TEST(cpu_time, is_that_of_the_goroutine_on_1_p) { cpu_time_is_counted(1); }
+TEST(cpu_time, is_that_of_the_goroutine_on_2_ps) { cpu_time_is_counted(2); }
+TEST(cpu_time, is_that_of_the_goroutine_on_4_ps) { cpu_time_is_counted(4); }
+
+TEST(cpu_time, is_zero_where_nobody_asks_for_it) {
+  weft::test::run_on(1, [] {
+    use_cpu(1'000'000);
+    weft::yield();
+    EXPECT_EQ(weft::this_goroutine::cpu_time().count(), 0);
+  });
+  EXPECT_EQ(weft::this_goroutine::cpu_time().count(), 0) << "on a plain thread";
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ std::string print(const os::debug_settings& s) {
   const auto flag = [&item](std::string_view key, bool on) { item(key, on ? "1" : "0"); };
   flag("asyncpreemptoff", s.async_preempt_off);
   flag("conserve", s.conserve);
+  flag("cputime", s.cpu_time);
   flag("deadlock", s.deadlock);
   flag("membarrier", s.membarrier);
   flag("migrate", s.migrate);
