@@ -119,7 +119,7 @@ void keep_locked(P* pp, M* lender) noexcept {
   end_loan_locked(pp);
   pp->become(p_status::running);
   pp->is_kept.store(true, std::memory_order_relaxed);  // for those who look, or under L
-  pp->m.store(lender, std::memory_order_release);  // as attach_locked()
+  pp->m.store(lender, std::memory_order_release);      // as attach_locked()
 }
 
 }  // namespace

@@ -77,7 +77,9 @@ inline void count_direct(P* pp) noexcept {
   return can_go_direct(pp, gp) ? gp : nullptr;
 }
 
-// From the queue of another P, or null (steal.cpp).
+// From the queue of another P, or null (steal.cpp). The own ring is empty.
 G* steal_work(M* mp) noexcept;
+// The same in one look, from one that has more than mp's P will have then.
+G* steal_surplus(M* mp) noexcept;
 
 }  // namespace weft::sched

@@ -200,6 +200,18 @@ M* yield_borrowing(M* mp, G* self) noexcept {
   return switch_to_g0(mp, self, false);
 }
 
+// Nobody stands behind self on this P: somebody from one with more than its share, if one may go there directly.
+G* take_company(M* mp, G* self) noexcept {
+  P* const pp = mp->proc();
+  if (self->bound_m != nullptr || pp->direct_budget == 0 || mp->detach.wants_attention() ||
+      has_work(pp))
+    return nullptr;
+  G* const gp = steal_surplus(mp);
+  if (gp == nullptr) return nullptr;
+  --pp->direct_budget;
+  return can_go_direct(pp, gp) ? gp : nullptr;
+}
+
 // Nobody to go to directly: through g0, unless nobody else wants to run at all.
 [[gnu::noinline]] M* yield_slow(M* mp, G* self) noexcept {
   const bool migrates = sched.is_migrating.load(std::memory_order_relaxed);  // fixed at start
@@ -208,9 +220,10 @@ M* yield_borrowing(M* mp, G* self) noexcept {
   if (const P* const pp = mp->proc(); !migrates && pp->picked == nullptr && pp->handy == nullptr &&
                                       !mp->detach.wants_attention() && !anything_queued())
     return mp;
+  G* const next = take_company(mp, self);
   mp->commit.kind = migrates ? rt::departure::yield_global : rt::departure::yield;
   mp->commit.gp = self;
-  return switch_to_g0(mp, self, false);
+  return next != nullptr ? go_direct(mp, self, next, false) : switch_to_g0(mp, self, false);
 }
 
 // The only P has no thieves, so who yields may stand in the ring before its stack is free.
