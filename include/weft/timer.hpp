@@ -7,7 +7,8 @@
 //
 //   weft::after_func(1s, [] { std::puts("a second later"); });  // in a goroutine of its own
 //
-// As in Go 1.23: after stop() or reset() has returned, nothing is received that was due before. The channel has no buffer that could be seen:
+// As in Go 1.23: after stop() or reset() has returned, nothing is received that was due before; and what is due is there for whoever looks,
+// by try_recv() or select(), although nobody has come to send it yet. The channel has no buffer that could be seen:
 // len() and cap() are 0. What nobody can receive any more costs nothing: a timer whose handles are gone is stopped.
 #pragma once
 

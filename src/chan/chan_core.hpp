@@ -58,6 +58,10 @@ class chan_core {
   std::uint8_t home() const noexcept { return home_; }
   void set_home(std::uint8_t bubble) noexcept { home_ = bubble; }
 
+  // An alarm sends to it, which may be late (impl.hpp). It lies here, beside what every look reads, so that to ask costs others nothing.
+  bool is_timed() const noexcept { return is_timed_; }
+  void set_timed() noexcept { is_timed_ = true; }
+
   // --- steps, under the lock; `wake` is set to who must be woken afterwards ---
 
   step send(const void* elem, Party*& wake) noexcept {
@@ -219,6 +223,7 @@ class chan_core {
   lock_type lock_;
   typename A::template atomic<bool> is_closed_{false};
   std::uint8_t home_ = 0;
+  bool is_timed_ = false;
   const std::size_t elem_size_;
   const std::size_t capacity_;
   typename A::template atomic<std::size_t> count_{0};  // of the ring, and of what was given back

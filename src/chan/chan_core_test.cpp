@@ -231,6 +231,7 @@ struct test_slots {
   static bool is_set(const test_slot& s) noexcept { return s.chan != nullptr; }
   static test_core& core(const test_slot& s) noexcept { return *s.chan; }
   static void* record(test_slot& s) noexcept { return &s.record; }
+  static void catch_up(const test_slot&) noexcept {}
   static void left(test_slot&) noexcept {}
 };
 using test_selection = selection<test_slots, test_slot>;

@@ -32,13 +32,18 @@ class impl final : public detail::channel {
 
   core c;
 
-  // What lives and dies with the channel; its buffer is not to be seen then (a timer's).
-  void attach(void* what, void (*free)(void*) noexcept) noexcept {
-    attached_ = what;
+  // An alarm lives and dies with the channel, and sends to it; its buffer is not to be seen then.
+  // catch_up: inside the runtime; afterwards what is due has been sent.
+  void attach_alarm(void* alarm, void (*free)(void*) noexcept,
+                    void (*catch_up)(void*) noexcept) noexcept {
+    attached_ = alarm;
     free_attached_ = free;
+    catch_up_ = catch_up;
+    c.set_timed();
   }
   void* attached() const noexcept { return attached_; }
-  bool hides_its_buffer() const noexcept { return free_attached_ != nullptr; }
+  // It is timed. Without a lock of any channel: the alarm's comes first.
+  void catch_up() const noexcept { catch_up_(attached_); }
 
   // Somebody keeps it who is no handle: it lives until disown(), and when it loses its last handle the keeper is told. The keeper may make
   // new ones by retain(), so that may happen again.
@@ -71,6 +76,7 @@ class impl final : public detail::channel {
   void (*const drop_)(void*) noexcept;
   void* attached_ = nullptr;
   void (*free_attached_)(void*) noexcept = nullptr;
+  void (*catch_up_)(void*) noexcept = nullptr;
   void (*let_go_)(void*) noexcept = nullptr;
   bool is_orphan_ = false;  // under the lock
 };

@@ -24,6 +24,7 @@ struct select_slots {
   static bool is_set(const select_slot& s) noexcept { return s.chan != nullptr; }
   static channels::core& core(const select_slot& s) noexcept { return of(s.chan)->c; }
   static void* record(select_slot& s) noexcept { return s.record; }
+  static void catch_up(const select_slot& s) noexcept { of(s.chan)->catch_up(); }
   static void left(select_slot& s) noexcept { s.is_last = of(s.chan)->was_last_to_leave(); }
 };
 static_assert(sizeof(waiting) <= sizeof(select_slot::record));

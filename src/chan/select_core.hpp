@@ -30,7 +30,8 @@
 
 namespace weft::channels {
 
-// Slots: has core(slot), record(slot) -> void*, is_set(slot), left(slot); a slot has elem, is_send, poll_order, lock_order.
+// Slots: has core(slot), record(slot) -> void*, is_set(slot), left(slot), and catch_up(slot) for channels that are timed; a slot has elem,
+// is_send, poll_order, lock_order.
 template <class Slots, class Slot>
 class selection {
  public:
@@ -140,9 +141,15 @@ class selection {
   }
 
  private:
+  // Under no lock. A timer that is due is as ready as a value that is there, so the choice is even with it too.
   static bool seems_ready(const Slot& s) noexcept {
     const core& c = Slots::core(s);
-    return s.is_send ? !c.seems_full() : !c.has_nothing();
+    if (s.is_send) return !c.seems_full();
+    if (!c.has_nothing()) return true;
+    if (!c.is_timed()) [[likely]]
+      return false;
+    Slots::catch_up(s);
+    return !c.has_nothing();
   }
 
   static auto& queue_of(Slot& s) noexcept {

@@ -12,8 +12,21 @@
 //    unlock                                  unlock
 // Either it has acted before stop() looks, which can take it back, or it does not act.
 //
+// Whoever looks whether its time has come need not wait until the scheduler gets to it: act_if_due() does what fire() would, as an arming of
+// its own. To a fire() that is on its way it is like a stop(), and to a stop() like a fire():
+//
+//    act_if_due()                            stop(), reset()
+//    lock                                    lock
+//    due? forget which arming is the         forget it (there may be none any more)
+//    present one, act                        take back what was done
+//    unlock                                  unlock
+//    receive what was sent, if it is there
+// One comes first, whole. Stopped first, there is nothing that is due. Looked first, what was sent is taken back, or was received and stop()
+// says so. So what stop() returns still tells whether it was received.
+//
 // Edges
 //   [alarm.over]  fire: nended release  ->  wait_until_over: nended acquire
+//   [alarm.due]   fire, act_if_due: due_ns release  ->  act_if_due: due_ns acquire (what was sent is in the channel)
 #pragma once
 
 #include <atomic>
@@ -22,7 +35,7 @@
 #include "os/lock.hpp"
 #include "rt/g.hpp"
 #include "rt/m.hpp"
-#include "rt/timer.hpp"
+#include "rt/timer_heap.hpp"
 
 namespace weft::alarms {
 
@@ -49,6 +62,10 @@ struct alarm {
   std::uint8_t bubble = 0;  // the bubble in which that was, by whose clock it goes; 0: in none
   std::uint64_t life = 0;   // which one with that number
 
+  // No look before that is worth the lock: kNever if it is not armed, the first of all times where the clock is a bubble's. Written under the
+  // lock, as the last thing, so whoever finds that nothing is due any more sees what was done.  [alarm.due]
+  std::atomic<std::int64_t> due_ns{rt::kNever};
+
   std::atomic<std::uint64_t> nended{0};
 };
 
@@ -57,6 +74,10 @@ void arm_locked(alarm& a, rt::M* mp, std::int64_t when_ns, std::int64_t period_n
 
 // Under the lock. True: it was armed, and will not act.
 bool disarm_locked(alarm& a) noexcept;
+
+// From inside the runtime, with none of its locks, by a goroutine or a plain thread: if it is due it has acted afterwards, and the caller sees
+// that. One that goes by a bubble's clock is left to those in there: they keep the bubble from ending meanwhile.
+void act_if_due(alarm& a) noexcept;
 
 // It is not armed and never will be again: returns when nobody is in it.
 void wait_until_over(const alarm& a) noexcept;

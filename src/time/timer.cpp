@@ -51,6 +51,8 @@ void free_sender(void* attached) noexcept {
   delete s;
 }
 
+void send_if_due(void* attached) noexcept { act_if_due(*static_cast<sender*>(attached)); }
+
 sender& of(detail::channel* c) noexcept {
   return *static_cast<sender*>(channels::of(c)->attached());
 }
@@ -66,7 +68,7 @@ channel* make_alarm(std::int64_t when_ns, std::int64_t period_ns) {
   auto* const c =
       channels::of(make_channel(sizeof(std::int64_t), alignof(std::int64_t), 1, nullptr));
   try {
-    c->attach(new alarms::sender(c->c), &alarms::free_sender);
+    c->attach_alarm(new alarms::sender(c->c), &alarms::free_sender, &alarms::send_if_due);
   } catch (...) {
     c->release();
     throw;

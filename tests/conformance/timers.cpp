@@ -114,6 +114,133 @@ TEST_FOR_PROCS(timer, shows_no_buffer) {
   }));
 }
 
+// What is due is there, whether or not the scheduler has come to it: who looks at that very moment mostly is the first to know.
+void compute_until(weft::time_point when) {
+  const weft::no_preempt to_the_end;
+  while (weft::clock::now() < when) continue;
+}
+
+constexpr auto kSoon = 30us;
+constexpr int kLooks = 200;
+
+// A timer that is due, and has been for a moment only.
+weft::timer due_timer() {
+  weft::timer t(kSoon);
+  compute_until(weft::clock::now() + kSoon);
+  return t;
+}
+
+TEST_FOR_PROCS(timer, that_is_due_is_found_by_whoever_looks) {
+  for (int i = 0; i < kLooks; ++i) {
+    const auto began = weft::clock::now();
+    const weft::timer t = due_timer();
+    const std::optional<weft::time_point> when = t.chan().try_recv();
+    ASSERT_TRUE(when.has_value()) << "in round " << i;
+    ASSERT_GE(*when, began + kSoon);
+    ASSERT_LE(*when, weft::clock::now());
+    ASSERT_EQ(t.chan().len(), 0u);
+    ASSERT_EQ(t.chan().try_recv(), std::nullopt) << "once";
+  }
+}
+
+TEST_FOR_PROCS(timer, that_is_due_is_found_by_those_that_do_not_wait) {
+  const auto silent = weft::make_chan<int>();
+  const auto found = [&](auto look) {
+    for (int i = 0; i < kLooks; ++i) {
+      const weft::timer t = due_timer();
+      ASSERT_TRUE(look(t.chan())) << "in round " << i;
+    }
+  };
+  using clock_chan = weft::recv_chan<weft::time_point>;
+  found([](const clock_chan& c) { return c.recv_for(0ms).has_value(); });
+  found([](const clock_chan& c) {
+    return weft::select(weft::on_recv(c), weft::otherwise([] {})) == 0;
+  });
+  found([&](const clock_chan& c) {
+    return weft::select(weft::on_recv(silent), weft::on_recv(c), weft::otherwise([] {})) == 1;
+  });
+  found([&](const clock_chan& c) {
+    weft::select_list l;
+    l.add(weft::on_recv(silent));
+    l.add(weft::on_recv(c));
+    return l.try_now() == std::optional<std::size_t>(1);
+  });
+  // NOLINTNEXTLINE(performance-unnecessary-value-param)
+  found([](clock_chan c) { return weft::after(-1ms).try_recv() && c.try_recv(); });
+}
+
+TEST_FOR_PROCS(timer, that_is_due_is_as_ready_as_what_is_there) {
+  const auto full = weft::make_chan<int>(1);
+  full.send(1);
+  int ntimes = 0;
+  for (int i = 0; i < 2 * kLooks; ++i) {
+    const weft::timer t = due_timer();
+    if (weft::select(weft::on_recv(full, [&](auto) { full.send(1); }), weft::on_recv(t.chan())) ==
+        1)
+      ++ntimes;
+  }
+  EXPECT_GT(ntimes, kLooks / 2);  // seldomer than by one chance in 2^90
+  EXPECT_LT(ntimes, 2 * kLooks - kLooks / 2);
+}
+
+TEST_FOR_PROCS(timer, that_is_due_is_found_by_a_plain_thread) {
+  std::thread other([] {
+    for (int i = 0; i < kLooks; ++i) ASSERT_TRUE(due_timer().chan().try_recv().has_value());
+  });
+  weft::blocking([&] { other.join(); });
+}
+
+TEST_FOR_PROCS(timer, that_is_due_in_a_bubble_is_found_there) {
+  weft::testing::bubble([] {
+    for (int i = 0; i < 20; ++i) {
+      const weft::timer before(1ms);
+      const auto wake_up = weft::clock::now() + 1ms;
+      const weft::timer beside(1ms);
+      weft::sleep_until(wake_up);
+      ASSERT_EQ(before.chan().try_recv(), wake_up);
+      ASSERT_EQ(beside.chan().try_recv(), wake_up);
+      const weft::timer after(1ms);
+      ASSERT_EQ(after.chan().try_recv(), std::nullopt);
+    }
+  });
+}
+
+// Its time is up: stop() and reset() still say whether it was received.
+TEST_FOR_PROCS(timer, that_is_due_can_be_stopped_until_it_is_received) {
+  for (int i = 0; i < kLooks; ++i) {
+    weft::timer t = due_timer();
+    ASSERT_TRUE(t.stop());
+    ASSERT_EQ(t.chan().try_recv(), std::nullopt);
+    weft::timer moved = due_timer();
+    ASSERT_TRUE(moved.reset(1h));
+    ASSERT_EQ(moved.chan().try_recv(), std::nullopt);
+    weft::timer received = due_timer();
+    ASSERT_TRUE(received.chan().try_recv());
+    ASSERT_FALSE(received.reset(kSoon));
+    compute_until(weft::clock::now() + kSoon);
+    ASSERT_TRUE(received.chan().try_recv()) << "again";
+    ASSERT_FALSE(received.stop());
+  }
+}
+
+TEST(timer_alone, that_is_due_after_its_runtime_is_never_found) {
+  std::optional<weft::timer> once;
+  std::optional<weft::ticker> often;
+  weft::run({.max_procs = 1}, [&] {
+    once.emplace(1ms);
+    often.emplace(1ms);
+    compute_until(weft::clock::now() + 1ms);
+  });
+  once->chan().try_recv();  // that of this moment may have been sent
+  often->chan().try_recv();
+  compute_until(weft::clock::now() + 2ms);
+  EXPECT_EQ(once->chan().try_recv(), std::nullopt);
+  EXPECT_EQ(often->chan().try_recv(), std::nullopt);
+  weft::run({.max_procs = 1}, [&] {
+    EXPECT_EQ(often->chan().try_recv(), std::nullopt) << "it was another runtime's";
+  });
+}
+
 static_assert(!std::is_copy_constructible_v<weft::timer> &&
               std::is_move_constructible_v<weft::timer>);
 
@@ -169,6 +296,29 @@ TEST_FOR_PROCS(timer_race, stop_and_the_time_agree) {
     nstopped += was_stopped ? 1 : 0;
   }
   EXPECT_LE(nreceived + nstopped, 400);
+}
+
+// Many look at a timer at the moment at which it is due, and somebody stops it: one of them has it, or it was stopped.
+TEST_FOR_PROCS(timer_race, stop_and_those_who_look_agree) {
+  for (int i = 0; i < 300; ++i) {
+    weft::timer t(std::chrono::microseconds(i % 60));
+    std::atomic<int> nreceived{0};
+    std::atomic<bool> ended{false};
+    weft::wait_group wg;
+    for (int g = 0; g < 3; ++g)
+      wg.go([&] {
+        while (!ended) {
+          if (t.chan().try_recv()) ++nreceived;
+          weft::yield();
+        }
+      });
+    for (int n = i % 7; n > 0; --n) weft::yield();
+    const bool was_stopped = i % 2 == 0 ? t.stop() : t.reset(1h);
+    weft::yield();
+    ended = true;
+    wg.wait();
+    ASSERT_EQ(nreceived, was_stopped ? 0 : 1) << "in round " << i;
+  }
 }
 
 // B207
@@ -274,6 +424,29 @@ TEST_FOR_PROCS(ticker, drops_ticks_for_a_slow_receiver) {
   int n = 0;
   while (t.chan().try_recv()) ++n;
   EXPECT_LE(n, 1) << "those that nobody took in time are gone";
+}
+
+TEST_FOR_PROCS(ticker, that_is_due_is_found_by_whoever_looks) {
+  const auto began = weft::clock::now();
+  const weft::ticker t(kSoon);
+  for (int i = 1; i <= kLooks; ++i) {
+    compute_until(weft::clock::now() + kSoon);  // so one at least has come
+    const std::optional<weft::time_point> when = t.chan().try_recv();
+    ASSERT_TRUE(when.has_value()) << "in round " << i;
+    ASSERT_GE(*when, began + i * kSoon);
+  }
+}
+
+// By looking alone: as many as there were periods, and no more.
+TEST_FOR_PROCS(ticker, ticks_no_faster_for_those_who_look_all_the_time) {
+  const auto began = weft::clock::now();
+  const weft::ticker t(200us);
+  for (int i = 1; i <= 20;) {
+    const std::optional<weft::time_point> when = t.chan().try_recv();
+    if (!when) continue;
+    ASSERT_GE(*when, began + i * 200us);
+    ++i;
+  }
 }
 
 TEST_FOR_PROCS(ticker, needs_a_period) {

@@ -26,6 +26,7 @@ struct slots {
   static bool is_set(const slot& s) noexcept { return s.chan != nullptr; }
   static model::core& core(const slot& s) noexcept { return *s.chan; }
   static void* record(slot& s) noexcept { return s.record; }
+  static void catch_up(const slot&) noexcept {}
   static void left(slot&) noexcept {}
 };
 
