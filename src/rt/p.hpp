@@ -84,6 +84,12 @@ struct alignas(64) P {
                "no such step in a processor's life");
     status.store(next, std::memory_order_relaxed);
   }
+
+  // Its M has it no more, and the caller has. Relaxed: others read both as a hint, or under L, under which it goes on.
+  void let_go() noexcept {
+    m.store(nullptr, std::memory_order_relaxed);
+    become(p_status::idle);
+  }
 };
 
 }  // namespace weft::rt

@@ -55,7 +55,7 @@ constexpr bool may_become(g_status from, g_status to) noexcept {
 
 // Written by whoever has the P, and read by others as a hint: what counts is who holds it (P::m).
 enum class p_status : std::uint32_t {
-  idle,     // in the idle list, or on its way to an M
+  idle,  // no M holds it: it is in the idle list, or in the hands of whoever brings it to the next
   running,  // an M holds it
   syscall,  // its M is inside blocking(), or was when another goroutine came after it: sysmon may take it
   stopped,  // the world is stopped, or the P is beyond max_procs
@@ -67,15 +67,17 @@ constexpr std::string_view name_of(p_status s) noexcept {
   return names[static_cast<unsigned>(s)];
 }
 
-// As for a G. A P may be given on as it is: one that is taken from its M in user code goes to the next without having been idle.
+// As for a G. Whoever takes a P from an M, be it the M itself, makes it idle first (P::let_go), and only what is idle is given to an M, or
+// stopped: so nothing that an M still holds is given away twice, and nothing starts with the world but through start_world(). `running` and
+// `syscall` may follow themselves: the next goroutine on the same M runs, or blocks, where the last one did.
 constexpr bool may_become(p_status from, p_status to) noexcept {
   using enum p_status;
   constexpr auto bit = [](p_status s) { return 1u << static_cast<unsigned>(s); };
   constexpr unsigned table[kPStatusCount] = {
-      /* idle    */ bit(idle) | bit(running) | bit(stopped),  // listed; attached; taken by a stop
-      /* running */ bit(idle) | bit(running) | bit(syscall) | bit(stopped),
-      /* syscall */ bit(idle) | bit(running) | bit(syscall) | bit(stopped),
-      /* stopped */ bit(idle) | bit(running) | bit(stopped),  // started; retired
+      /* idle    */ bit(running) | bit(stopped),              // attached, or kept; the world stops
+      /* running */ bit(running) | bit(syscall) | bit(idle),  // as said; blocking(f); let go
+      /* syscall */ bit(syscall) | bit(running) | bit(idle),  // as said; f has ended; let go
+      /* stopped */ bit(idle),                                // the world starts
   };
   return (table[static_cast<unsigned>(from)] & bit(to)) != 0;
 }

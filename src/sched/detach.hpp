@@ -19,7 +19,7 @@ P* detach(M* v, std::uint32_t requester, Wanted&& is_wanted) noexcept {
   P* const held = v->proc();  // read while the request stands
   const auto still = [&] { return held != nullptr && is_wanted(held); };
   if (!v->detach.request_settle(requester, still)) return nullptr;
-  held->m.store(nullptr, std::memory_order_relaxed);  // ours until it is handed on under L
+  held->let_go();  // ours until it is handed on under L
   dawdle(window::p_taken);
   return held;
 }
@@ -36,7 +36,9 @@ inline M* take_kept_locked(P* pp) noexcept {
   // relaxed, all: change under L
   if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;
   pp->is_kept.store(false, std::memory_order_relaxed);
-  return pp->m.exchange(nullptr, std::memory_order_relaxed);
+  M* const lender = pp->m.load(std::memory_order_relaxed);
+  pp->let_go();
+  return lender;
 }
 inline M* take_kept(P* pp) noexcept {
   if (!pp->is_kept.load(std::memory_order_relaxed)) return nullptr;  // a hint

@@ -26,12 +26,14 @@ class find_work : public testing::Test {
     if (sched.now.load() != phase::stopped) GTEST_SKIP() << "a runtime is active";
     ASSERT_TRUE(make_procs(kProcs));
     sched.nprocs.store(kProcs);
+    all_busy();
     mp->random = base::rng(7);
   }
 
   void TearDown() override {
     all_busy();
     locked l;
+    for (std::uint32_t i = 0; i < kProcs; ++i) p_at(i)->status.store(p_status::stopped);
     while (sched.runq.pop_front() != nullptr) continue;
     sched.nrunq.store(0);
     sched.nprocs.store(0);
@@ -43,7 +45,10 @@ class find_work : public testing::Test {
   void all_busy() {
     locked l;
     while (take_idle_locked() != nullptr) continue;
-    for (std::uint32_t i = 0; i < kProcs; ++i) p_at(i)->m.store(nullptr);
+    for (std::uint32_t i = 0; i < kProcs; ++i) {
+      p_at(i)->m.store(nullptr);
+      p_at(i)->status.store(p_status::idle);
+    }
     mp->p.store(nullptr);
     sched.nspinning.store(0);
     sched.needs_spinning.store(false);

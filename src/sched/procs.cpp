@@ -35,8 +35,8 @@ bool has_passed_on(const M* mp, const P* pp) noexcept {
 
 void put_idle_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  pp->m.store(nullptr, std::memory_order_relaxed);  // read by others as a hint, or under L
-  pp->become(p_status::idle);
+  WEFT_CHECK(pp->status.load(std::memory_order_relaxed) == p_status::idle,  // ours to give
+             "a processor that is not idle is listed as such");
   sched.pidle.push_front(pp);
   sched.publish_idle(sched.pidle.size());  // an idler's half of [idle.no_lost_wake]
 }
@@ -74,8 +74,7 @@ void attach_locked(P* pp, M* mp) noexcept {
 P* release_p(M* mp) noexcept {
   P* const pp = mp->proc();
   WEFT_CHECK(pp->m.load(std::memory_order_relaxed) == mp, "the P is not ours");
-  pp->m.store(nullptr, std::memory_order_relaxed);
-  pp->become(p_status::idle);
+  pp->let_go();
   mp->p.store(nullptr, std::memory_order_relaxed);
   return pp;
 }

@@ -182,7 +182,10 @@ void start_runtime(const options& opts, std::uint64_t first_goid) {
   {
     locked l;
     mark_alone_locked();
-    for (unsigned i = n; i-- > 0;) put_idle_locked(p_at(i));
+    for (unsigned i = n; i-- > 0;) {
+      p_at(i)->become(rt::p_status::idle);
+      put_idle_locked(p_at(i));
+    }
   }
   const os::thread_result spawner = os::start_thread<&spawner_main>("weft-spawner", nullptr);
   const os::thread_result sysmon = spawner.error == 0

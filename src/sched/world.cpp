@@ -75,6 +75,7 @@ void detach_round() noexcept {
     P* const pp = asked[i]->proc();  // read while the request stands
     if (!asked[i]->detach.request_settle(kWorldRequest, [pp] { return pp != nullptr; })) continue;
     locked l;
+    pp->let_go();
     count_taken_locked(asked[i], pp);
   }
 }
@@ -85,7 +86,6 @@ void retire_locked(P* pp) noexcept {
   pp->stacks.drain();
   rt::put_free({std::exchange(pp->free_first, nullptr), std::exchange(pp->nfree, 0)});
   pp->lender = nullptr;
-  pp->become(p_status::stopped);
   if (!pp->timers.move_all_to(p_at(0)->timers)) fatal("weft: out of memory for timers");
 }
 
@@ -98,7 +98,6 @@ bool is_doomed(const M* mp) noexcept {
 
 void count_stopped_locked(P* pp) noexcept {
   WEFT_CHECK(sched.lock.is_held(), "requires L");
-  pp->m.store(nullptr, std::memory_order_relaxed);  // read by others as a hint, or under L
   pp->become(p_status::stopped);
   if (++sched.nstopped == procs()) sched.world_note.wake();
 }
@@ -124,6 +123,7 @@ void start_world() noexcept {
     sched.is_stopping.store(false, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < procs(); ++i) {
       P* const pp = p_at(i);
+      pp->become(p_status::idle);
       M* const lender = std::exchange(pp->lender, nullptr);
       if (is_still_out_locked(lender, pp)) {
         // The lender computes, and nobody else can see what is in its hands: whoever was next is found in the queue.
