@@ -12,6 +12,7 @@
 
 #include "rt/run_queue.hpp"
 #include "support/for_procs.hpp"
+#include "support/pressure.hpp"
 
 namespace {
 
@@ -325,6 +326,50 @@ TEST(fairness, the_global_queue_is_served_within_61_turns_of_a_busy_p) {
         EXPECT_LE(at.load(), queued + 61 + 8) << "in round " << i;
       }
       stop = true;
+    });
+    wg.wait();
+    weft::blocking([&] { outsider.join(); });
+  });
+}
+
+// So it is where every switch leads through the scheduler, and a pair that readies each other runs in one slice for ever.
+TEST(fairness, the_global_queue_is_served_within_61_turns_of_a_pair_whose_cpu_time_is_counted) {
+  if (weft::test::is_migrating()) GTEST_SKIP() << "nobody is at the front";
+  const weft::test::debug_setting metered("cputime=1");
+  weft::test::run_on(1, [] {
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> turns{0};
+    weft::event a;
+    weft::event b;
+    weft::wait_group wg;
+    const auto take_turns = [&](weft::event& mine, weft::event& yours) {
+      while (!stop) {
+        mine.wait();
+        mine.reset();
+        turns.fetch_add(1);
+        yours.set();
+      }
+    };
+    wg.go([&] { take_turns(a, b); });
+    wg.go([&] { take_turns(b, a); });
+    a.set();
+    std::thread outsider([&] {  // what it starts goes into the global queue
+      for (int i = 0; i < 20; ++i) {
+        std::atomic<std::uint64_t> at{0};
+        weft::event ran;
+        const std::uint64_t begun = turns.load();
+        while (turns.load() < begun + 100) std::this_thread::yield();  // the pair is at it
+        weft::go([&] {
+          at = turns.load();
+          ran.set();
+        });
+        const std::uint64_t queued = turns.load();
+        ran.wait();
+        EXPECT_LE(at.load(), queued + 61 + 8) << "in round " << i;
+      }
+      stop = true;
+      a.set();
+      b.set();
     });
     wg.wait();
     weft::blocking([&] { outsider.join(); });
