@@ -79,7 +79,7 @@ inline void count_direct(P* pp) noexcept {
 
 // From the queue of another P, or null (steal.cpp). The own ring is empty.
 G* steal_work(M* mp) noexcept;
-// The same in one look, from one that has more than mp's P will have then.
+// The same in one look, without spinning, from one that has more than mp's P will have then. Inside the bracket, on a goroutine's stack too.
 G* steal_surplus(M* mp) noexcept;
 
 }  // namespace weft::sched

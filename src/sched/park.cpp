@@ -200,7 +200,9 @@ M* yield_borrowing(M* mp, G* self) noexcept {
   return switch_to_g0(mp, self, false);
 }
 
-// Nobody stands behind self on this P: somebody from one with more than its share, if one may go there directly.
+// Nobody stands behind self on this P: somebody from one with more than its share, if one may go there directly. The ring they are moved into
+// must be empty, and `picked` free for one that cannot be gone to directly: both are only the holder's to fill, so has_work() settles it. With
+// forced migration and the like there is never a budget.
 G* take_company(M* mp, G* self) noexcept {
   P* const pp = mp->proc();
   if (self->bound_m != nullptr || pp->direct_budget == 0 || mp->detach.wants_attention() ||

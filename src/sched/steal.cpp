@@ -7,6 +7,9 @@
 // Somebody who yields all the time keeps his P from ever being idle, so nobody would steal for it: three who yield by turns on the next P would
 // go on at a third of his pace. So whoever yields and has nobody to make room for takes from a ring that has two or more. Not from
 // one that has one: they would be as uneven afterwards, and the next to yield alone would take it back.
+// He does not spin meanwhile, so no submitter has relied on him, and he owes nobody a second look; but whoever looked round while he had them
+// in hand, in neither ring, may have gone to sleep. He asks for idle Ps himself when he is queued behind them, a step later, as all who
+// yield (commit_departure), and what that misses sysmon finds (README.md, [idle.no_lost_wake] 4).
 #include "os/thread.hpp"
 #include "sched/find_runnable.hpp"
 #include "sched/steal_order.hpp"
@@ -55,9 +58,11 @@ G* steal_work(M* mp) noexcept {
 G* steal_surplus(M* mp) noexcept {
   P* const mine = mp->proc();
   const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
-  for (std::uint32_t i = 0; i < n; ++i) {
-    P* const victim = p_at(i);
-    if (victim == mine || victim->queue.ring_size() < 2) continue;
+  if (n == 1) return nullptr;
+  steal_order order(n, static_cast<std::uint32_t>(mp->random.next()));
+  for (std::uint32_t i = 0; i < n; ++i, order.step()) {
+    P* const victim = p_at(order.position());
+    if (victim == mine || victim->queue.ring_size() < 2) continue;  // a hint: it may have one left
     if (G* const gp = steal_from(mine, victim, false)) return gp;
   }
   return nullptr;

@@ -376,6 +376,30 @@ TEST(fairness, the_global_queue_is_served_within_61_turns_of_a_pair_whose_cpu_ti
   });
 }
 
+// Whoever yields and has nobody to make room for takes some from a queue that holds more than its share. Nobody else does here: both processors
+// are in use and are not given up.
+TEST(stealing, who_yields_alone_takes_from_a_queue_that_has_more) {
+  weft::test::run_on(2, [] {
+    std::atomic<bool> is_there{false};
+    std::atomic<bool> stop{false};
+    std::atomic<int> nran{0};
+    weft::wait_group wg;
+    const weft::no_preempt mine;
+    wg.go([&] {
+      const weft::no_preempt its;
+      for (int i = 0; i < 3; ++i) wg.go([&] { ++nran; });  // one at the front, two behind
+      is_there = true;
+      while (!stop) asm volatile("");
+    });
+    while (!is_there) asm volatile("");
+    for (int i = 0; i < 1000 && nran == 0; ++i) weft::yield();
+    EXPECT_GT(nran, 0);
+    stop = true;
+    wg.wait();
+    EXPECT_EQ(nran, 3);
+  });
+}
+
 // A pair that readies each other for ever runs in one slice, which ends: those in the ring get their turn (B043's cause).
 TEST(fairness, a_pair_that_takes_turns_does_not_starve_the_others) {
   weft::test::run_on(1, [] {
