@@ -73,9 +73,9 @@ struct alignas(64) M {
   bool is_orphan = false;   // L: doomed while it ran user code; nobody waits for its thread
   bool is_gone = false;     // L: the thread is at its end
   bool is_leaving = false;  // this thread ends when it is back on g0
-  std::int64_t metered_since_ns =
-      0;                     // own: its CPU clock when its goroutine went on, if that is asked for
-  std::int64_t left_ns = 0;  // own: when it left its P by habit; 0: it did not
+  // own: what its CPU clock said when its goroutine went on, if that is asked for (WEFT_DEBUG=cputime=1)
+  std::int64_t metered_since_ns = 0;
+  std::int64_t left_ns = 0;          // own: when it left its P by habit; 0: it did not
   std::uint8_t nshort_absences = 0;  // own: times in a row that it came back at once
   bool is_on_credit = false;         // own: it came out of blocking() without a P
   bool is_tuned = false;             // own: for watching

@@ -75,16 +75,19 @@ inline void make_handy_known(P* pp) noexcept {
 }
 
 // pp's front, taken aside while those are queued who were woken from outside, and put behind them at the end: two that ready each other by
-// turns have the front for a slice, and everybody in the ring would wait for it to end. Holder of pp only.
+// turns have the front for a slice, and everybody in the ring would wait for it to end. Holder of pp only, inside the runtime: nobody can take
+// pp meanwhile, nor stop the world, so whoever is in our hands is where max_procs() and the end of the runtime look for him.
+// But an idler that looks at the queues meanwhile does not see him, and goes to sleep although the wake-up for him was made before: hence
+// wake_one() at the end. What even that may miss is sysmon's to find, as in all rings (README.md, [idle.no_lost_wake] 4).
 class front_aside {
  public:
   explicit front_aside(P* pp) noexcept
       : pp_(pp), handy_(take_handy(pp)), next_(pp->queue.take_next(pp->is_alone)) {}
   ~front_aside() {
     if (handy_ == nullptr && next_ == nullptr) return;
+    if (handy_ != nullptr) put_local(pp_, handy_);  // as take_own() would have taken them
     if (next_ != nullptr) put_local(pp_, next_);
-    if (handy_ != nullptr) put_local(pp_, handy_);
-    wake_one();  // whoever looked meanwhile has not seen them
+    wake_one();
   }
   front_aside(const front_aside&) = delete;
   front_aside& operator=(const front_aside&) = delete;
