@@ -63,6 +63,8 @@
   X(proc_list, getdents64)                                                                              \
   X(affinity, sched_getaffinity)                                                                        \
   X(message_write, write)                                                                               \
+  X(message_room, poll)                                                                                 \
+  X(message_try, pwritev2)                                                                              \
   /* polling: epoll_poller.cpp, uring.cpp, uring_poller.cpp */                                          \
   X(epoll_open, epoll_create1)                                                                          \
   X(epoll_eventfd, eventfd)                                                                             \

@@ -13,6 +13,10 @@ namespace weft::os {
 // Writes all of it, whatever interrupts; errors are ignored (there is nowhere left to complain).
 void write_all(int fd, std::string_view text) noexcept;
 
+// The same for one who must not wait: a pipe that is full, or a terminal that was stopped, may have nobody who ever reads it. False: there is
+// no room for it now, and nothing was written. Of no more than a page.
+bool write_if_room(int fd, std::string_view text) noexcept;
+
 inline constexpr int kStderr = 2;
 
 struct hex {

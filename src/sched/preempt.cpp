@@ -99,7 +99,8 @@ bool is_about_to_sleep(const M* v, std::int64_t cpu) noexcept {
   return now > v->seen.short_burst / 2 && now < 2 * v->seen.long_burst;
 }
 
-void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
+// False: not now. Whoever waited here for a reader of stderr would leave all others unwatched.
+bool say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
   os::text t;
   if (nstopped != 0) {
     t << "weft: " << nstopped << " goroutines stopped in user code hold all max_threads ("
@@ -108,7 +109,7 @@ void say_that_the_cap_is_reached(std::size_t nstopped) noexcept {
     t << "weft: calls that block hold all max_threads (" << sched.set.max_threads
       << "), so long loops are not stopped; call weft::checkpoint() in them, or raise it\n";
   }
-  os::write_all(os::kStderr, t.view());
+  return os::write_if_room(os::kStderr, t.view());
 }
 
 // At the cap one that is stopped may take turns with another, since that needs no new thread (hand_off).
@@ -118,9 +119,8 @@ bool may_hold_another_thread() noexcept {
     locked l;
     if (!is_near_thread_cap_locked()) return true;
     nstopped = sched.stopped.size();
-    if (std::exchange(sched.was_cap_said, true)) return nstopped != 0;
   }
-  say_that_the_cap_is_reached(nstopped);  // L is free: stderr may be a pipe that nobody reads
+  if (!sched.was_cap_said) sched.was_cap_said = say_that_the_cap_is_reached(nstopped);
   return nstopped != 0;
 }
 

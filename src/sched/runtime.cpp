@@ -128,6 +128,7 @@ void reset(std::uint64_t first_goid) noexcept {
   sched.nio_waiting.store(0, std::memory_order_relaxed);
   sched.next_mid = 1;
   sched.nserved = 0;
+  sched.was_cap_said = false;
   sched.coarse_ns.store(os::now_ns(), std::memory_order_relaxed);
 }
 

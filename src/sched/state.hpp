@@ -78,7 +78,7 @@ struct Sched : rt::idle_protocol {
   rt::g_queue stopped;                    // L: stopped in the signal handler, each tied to its M
   std::atomic<std::uint32_t> nurgent{0};  // written under L
   std::uint32_t nserved = 0;              // L: to serve them in turn
-  bool was_cap_said = false;              // L: that too many are stopped
+  bool was_cap_said = false;              // sysmon's: that too many are stopped
   std::uint32_t nstopped_first = 0;       // L: so many of `stopped` come before anybody else
 
   // --- processors ---

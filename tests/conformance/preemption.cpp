@@ -22,6 +22,7 @@
 
 #include "support/checked_work.hpp"
 #include "support/for_procs.hpp"
+#include "support/full_stderr.hpp"
 #include "support/preemptible.hpp"
 #include "support/pressure.hpp"
 
@@ -378,6 +379,36 @@ TEST(preemption, at_the_cap_of_threads_loops_take_turns_and_it_is_said_once) {
   const auto first = said.find("hold all max_threads (12)");
   EXPECT_NE(first, said.npos) << said;
   EXPECT_EQ(said.find("hold all max_threads", first + 1), said.npos) << "said twice: " << said;
+}
+
+// stderr is a full pipe, and nobody reads it. Whoever says it is the one who stops the others, so it waits with that and not with them.
+TEST(preemption, at_the_cap_of_threads_loops_take_turns_though_nobody_reads_what_is_said) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  weft::test::full_stderr full;
+  weft::test::run_with({.max_procs = 2, .max_threads = 12}, [&] {
+    std::atomic<bool> stop{false};
+    weft::wait_group wg;
+    for (int i = 0; i < 40; ++i) {
+      wg.go([&] {
+        while (!stop.load(std::memory_order_relaxed)) asm volatile("");
+      });
+    }
+    const auto before = weft::stats().preemptions;
+    std::thread ender([&] {
+      const auto limit = std::chrono::steady_clock::now() + 30s;
+      const auto is_in_time = [&] { return std::chrono::steady_clock::now() < limit; };
+      while (weft::stats().preemptions < before + 25 && is_in_time())
+        std::this_thread::sleep_for(1ms);
+      EXPECT_GE(weft::stats().preemptions, before + 25) << "the watchman waits for a reader";
+      full.drain();
+      while (full.drain().find("hold all max_threads (12)") == std::string::npos && is_in_time())
+        std::this_thread::sleep_for(1ms);
+      EXPECT_TRUE(is_in_time()) << "it was never said";
+      stop = true;
+    });
+    wg.wait();
+    weft::blocking([&] { ender.join(); });
+  });
 }
 
 TEST_FOR_PROCS(preemption, max_procs_changes_while_all_compute) {

@@ -200,44 +200,6 @@ TEST(stealing, what_a_p_kept_to_itself_runs_elsewhere_when_it_computes_on) {
   });
 }
 
-// A P whose goroutine yields for ever is never idle. So three who take turns on the other one would stay there, each at a third of its pace.
-TEST(stealing, who_yields_alone_takes_from_those_who_take_turns_elsewhere) {
-  weft::test::run_on(2, [] {
-    for (int round = 0; round < 5; ++round) {
-      std::atomic<int> thread_of_loner{0};
-      std::atomic<bool> is_over{false};
-      std::atomic<int> ncame{0};
-      std::atomic<int> nmet{0};
-      weft::wait_group wg;
-      wg.go([&] {
-        {
-          const weft::no_preempt guard;
-          thread_of_loner = weft::test::thread_id();
-          while (ncame < 3)
-            std::this_thread::yield();  // holds its P until the others are in the other's queue
-        }
-        for (int i = 0; i < 1000000 && nmet == 0; ++i) {
-          thread_of_loner = weft::test::thread_id();
-          weft::yield();
-        }
-        is_over = true;
-      });
-      while (thread_of_loner == 0) std::this_thread::yield();
-      for (int i = 0; i < 3; ++i) {
-        wg.go([&] {
-          ++ncame;
-          while (!is_over) {
-            nmet += weft::test::thread_id() == thread_of_loner;
-            weft::yield();
-          }
-        });
-      }
-      wg.wait();
-      EXPECT_GT(nmet, 0);
-    }
-  });
-}
-
 // HAZARD 4 and 7: whatever is queued while some P is idle gets run, though its own P never looks.
 TEST(stealing, work_is_conserved_under_random_yields) {
   weft::test::run_on(4, [] {

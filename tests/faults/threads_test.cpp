@@ -7,6 +7,7 @@ namespace {
 
 const auto kNoThreads = fails("weft: cannot start the runtime's threads");
 const auto kNoThread = dies("weft: failed to create a new thread (have ");
+const auto kAtTheCap = succeeds_saying("hold all max_threads (8)");
 const auto kNoSignal = succeeds_saying("weft: cannot stop goroutines with signal 23: ");
 
 const auto kRows =
@@ -57,6 +58,8 @@ const auto kRows =
               fails("invalid_argument weft: cannot stop goroutines with signal 12: "))
         .both("computing", "preempt_send", {ENOSYS, EPERM, EAGAIN, ESRCH}, succeeds())
         .both("computing_in_a_sandbox", "preempt_send_plainly", {EPERM, EAGAIN, ESRCH}, succeeds())
+        .once_each("computing_at_the_cap", "message_room", {EINTR, ENOMEM}, kAtTheCap)
+        .both("computing_at_the_cap", "message_try", {EAGAIN, EOPNOTSUPP, ENOSYS}, kAtTheCap)
         .both("computing", "watch_limit", {EINVAL}, succeeds())
         .both("computing", "watch_stat", {EBADF, EOVERFLOW}, succeeds())
         .both("computing", "watch_open", {EMFILE, ENOENT, EACCES}, succeeds())

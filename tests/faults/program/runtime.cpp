@@ -233,6 +233,26 @@ SCENARIO(computing_in_a_sandbox) {
   });
 }
 
+// More loops than there may be threads, until that has been said, or tried twice.
+SCENARIO(computing_at_the_cap) {
+  using weft::os::site;
+  const auto is_over = [] {
+    return weft::os::fault_calls(site::message_room) >= 2 ||
+           weft::os::fault_hits(site::message_try) >= 1;
+  };
+  weft::run({.max_procs = 1, .max_threads = 8}, [&] {
+    attempt([&] {
+      const auto limit = weft::clock::now() + 5s;
+      weft::wait_group wg;
+      for (int i = 0; i < 20; ++i)
+        wg.go([&] {
+          while (!is_over() && weft::clock::now() < limit) continue;
+        });
+      wg.wait();
+    });
+  });
+}
+
 // What has been used and is free goes back to the system; what the system does not take back is used again.
 SCENARIO(giving_back) {
   weft::run({.max_procs = 1}, [] {
