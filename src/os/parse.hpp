@@ -16,10 +16,10 @@ namespace weft::os {
 
 // The number that the whole text is, or nothing: no sign for unsigned types, no spaces, no overflow.
 template <std::integral Number>
-std::optional<Number> parse_number(std::string_view digits) noexcept {
+std::optional<Number> parse_number(std::string_view digits, int base = 10) noexcept {
   Number value{};
   const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return value;
 }

@@ -34,6 +34,9 @@ namespace weft::os {
 
 int default_preempt_signal() noexcept;  // SIGURG: ignored by default, and nobody misses one too many
 
+// A real-time signal that is sent while one like it is pending comes twice; any other comes once.
+constexpr bool does_queue_up(int number) noexcept { return number >= 32; }
+
 // What the handler is told about the thread that it interrupted.
 struct interrupted {
   const void* pc = nullptr;  // the next instruction

@@ -86,6 +86,21 @@ file_look read_syscall(int fd) noexcept {
   return {parse_syscall({buffer, static_cast<std::size_t>(n)}), 0};
 }
 
+// The number behind a key of /proc/self/task/T/status, which begins with the newline before it.
+template <class Number>
+std::optional<Number> read_status(int tid, std::string_view key, int base) noexcept {
+  if (tid <= 0) return std::nullopt;
+  const int saved = errno;
+  char buffer[4096];
+  const task_path path(tid, "status");
+  const auto text = read_small_file(path.c_str(), buffer);
+  errno = saved;
+  const std::size_t at = text ? text->find(key) : std::string_view::npos;
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text->substr(at + key.size());
+  return parse_number<Number>(rest.substr(0, rest.find('\n')), base);
+}
+
 }  // namespace
 
 std::int64_t thread_cpu_ns(int tid) noexcept {
@@ -202,17 +217,13 @@ bool thread_watch::look_at_letter(thread_activity& seen) noexcept {
 }
 
 std::int64_t thread_watch::nsleeps() const noexcept {
-  constexpr std::string_view kKey = "\nvoluntary_ctxt_switches:\t";
-  const int saved = errno;
-  char buffer[4096];
-  const task_path path(tid_, "status");
-  const auto text = tid_ > 0 ? read_small_file(path.c_str(), buffer) : std::nullopt;
-  errno = saved;
-  const std::size_t at = text ? text->find(kKey) : std::string_view::npos;
-  if (at == std::string_view::npos) return -1;
-  const std::string_view rest = text->substr(at + kKey.size());
-  const auto n = parse_number<std::int64_t>(rest.substr(0, rest.find('\n')));
-  return n ? *n : -1;
+  return read_status<std::int64_t>(tid_, "\nvoluntary_ctxt_switches:\t", 10).value_or(-1);
+}
+
+std::optional<bool> thread_watch::has_pending(int signal) const noexcept {
+  const auto all = read_status<std::uint64_t>(tid_, "\nSigPnd:\t", 16);
+  if (!all) return std::nullopt;
+  return (*all >> (signal - 1) & 1) != 0;
 }
 
 thread_activity thread_watch::look_at_clock(std::int64_t cpu_ns) noexcept {

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace weft::os {
 
@@ -67,6 +68,8 @@ class thread_watch {
   std::int64_t cpu_ns() const noexcept { return thread_cpu_ns(tid_); }
   // How often it has gone to sleep (or yielded its CPU) so far; -1: the system does not say. 15 us.
   std::int64_t nsleeps() const noexcept;
+  // Whether a signal sent to it, and not to the process, has yet to be delivered; nothing: the system does not say. 15 us.
+  std::optional<bool> has_pending(int signal) const noexcept;
 
   int tid() const noexcept { return tid_; }  // 0: closed
   // Which source gave the last answer.

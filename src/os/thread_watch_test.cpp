@@ -460,6 +460,28 @@ TEST(thread_watch, knows_no_sleeps_of_nobody) {
   EXPECT_EQ(none.nsleeps(), -1);
 }
 
+TEST(thread_watch, sees_the_signals_that_a_thread_has_yet_to_take) {
+  sigset_t one;
+  sigset_t before;
+  sigemptyset(&one);
+  sigaddset(&one, SIGRTMIN + 4);
+  ::pthread_sigmask(SIG_BLOCK, &one, &before);
+  thread_watch mine;
+  mine.open(thread_id());
+  if (!mine.has_pending(SIGRTMIN + 4)) GTEST_SKIP() << "no /proc/self/task/T/status here";
+  EXPECT_EQ(mine.has_pending(SIGRTMIN + 4), false);
+  ::pthread_kill(::pthread_self(), SIGRTMIN + 4);
+  EXPECT_EQ(mine.has_pending(SIGRTMIN + 4), true);
+  EXPECT_EQ(mine.has_pending(SIGRTMIN + 5), false);
+  EXPECT_EQ(mine.has_pending(SIGRTMIN + 3), false);
+  int taken = 0;
+  ::sigwait(&one, &taken);
+  EXPECT_EQ(mine.has_pending(SIGRTMIN + 4), false);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_watch none;
+  EXPECT_EQ(none.has_pending(SIGURG), std::nullopt);
+}
+
 TEST(thread_cpu, is_the_time_that_the_thread_has_used) {
   timespec mine{};
   ASSERT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mine), 0);

@@ -167,6 +167,14 @@ G* take_from(M* v, P* pp, Still&& still) noexcept {
   return held != nullptr ? gp : nullptr;
 }
 
+// One that was sent has not come yet, and another would come beside it. The kernel sees to that itself but with a real-time signal: a thread that
+// has it blocked for a second would have 200 of them, out of what all of the user's processes may have. Only sysmon sends any, so that none is
+// pending stays true until it does. Where the system does not say, one that was answered is not: no more is sent until it is.
+bool would_queue_up(const M* v, bool was_signalled) noexcept {
+  const int number = sched.preempt_signal.load(std::memory_order_relaxed);  // fixed while running
+  return os::does_queue_up(number) && v->seen.eye.has_pending(number).value_or(was_signalled);
+}
+
 // The next ones of those in the list, round robin.
 std::uint32_t take_turns_locked(base::linked_list<M, &M::lost_link>& list, std::uint32_t most,
                                 M** out) noexcept {
@@ -203,14 +211,16 @@ const char* install_preemption(int wanted) noexcept {
 
 void stop_by_signal(M* v, std::int64_t now_ns) noexcept {
   if (!can_signal()) return;
-  if (v->is_signalled.load(std::memory_order_relaxed) &&  // only sysmon sets it
-      now_ns - v->seen.signalled_ns < kAnswerNs)
-    return;
+  const bool was_signalled =
+      v->is_signalled.load(std::memory_order_relaxed);  // only sysmon sets it
+  if (was_signalled && now_ns - v->seen.signalled_ns < kAnswerNs) return;
+  const bool is_to_come = would_queue_up(v, was_signalled);
   // The last look before it is sent: a thread in the kernel would have its call cut short.
   if (!is_on_cpu(v)) return;
   if (v->is_signalled.exchange(true, std::memory_order_acq_rel))
     sched.nunanswered.fetch_add(1, std::memory_order_relaxed);  // only counted
   v->seen.signalled_ns = now_ns;
+  if (is_to_come) return;
   // relaxed, both: tid was written before it ever had a P, the number before any thread was made
   if (!os::send_preempt_signal(os::process_id(), v->tid.load(std::memory_order_relaxed),
                                sched.preempt_signal.load(std::memory_order_relaxed),

@@ -385,6 +385,38 @@ TEST_FOR_PROCS(own_signals, a_goroutine_that_blocks_the_signal_delays_nobody_and
   wg.wait();
 }
 
+// The kernel keeps one standard signal of a kind for a thread, but any number of real-time ones.
+TEST(own_signals, a_real_time_one_that_is_blocked_is_pending_once_too) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  const int number = SIGRTMIN + 6;  // no other test's: its handler stays
+  weft::test::run_with({.max_procs = 1, .preempt_signal = number}, [&] {
+    std::atomic<bool> stop{false};
+    std::atomic<int> npending{0};
+    weft::wait_group wg;
+    const auto before = weft::stats();
+    for (int i = 0; i < 2; ++i) {  // one waits, so that slices end
+      wg.go([&] {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, number);
+        block_here(number);
+        while (!stop.load(std::memory_order_relaxed)) asm volatile("");
+        const timespec at_once{};
+        int n = 0;
+        while (::sigtimedwait(&one, nullptr, &at_once) == number) ++n;
+        EXPECT_LE(n, 1);
+        npending += n;
+        ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+      });
+    }
+    EXPECT_TRUE(weft::test::is_soon(
+        [&] { return weft::stats().signals_unanswered >= before.signals_unanswered + 10; }));
+    stop = true;
+    wg.wait();
+    EXPECT_GE(npending, 1);
+  });
+}
+
 // B050: the handler stays installed when a runtime ends, and a later one may want no signals. Then nobody's has any effect.
 TEST(own_signals, when_they_are_off_a_strangers_stops_nobody) {
   const counted_handler urg(SIGURG);
