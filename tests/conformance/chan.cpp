@@ -233,7 +233,7 @@ TEST_FOR_PROCS(chan, four_senders_and_four_receivers_lose_and_double_nothing) {
 
 TEST_FOR_PROCS(chan, many_consumers_range_until_close) {
   constexpr int kWorkers = 23;
-  constexpr int kItems = 50'000;
+  const int nitems = weft::test::as_often_as_go(271'828, 50'000);
   const auto work = weft::make_chan<int>(23);
   const auto results = weft::make_chan<int>(23);
   weft::wait_group wg;
@@ -245,7 +245,7 @@ TEST_FOR_PROCS(chan, many_consumers_range_until_close) {
       }
     });
   weft::go([=] {
-    for (int i = 0; i < kItems; ++i) work.send(i);
+    for (int i = 0; i < nitems; ++i) work.send(i);
     work.close();
   });
   weft::go([&wg, results] {
@@ -258,8 +258,8 @@ TEST_FOR_PROCS(chan, many_consumers_range_until_close) {
     sum += v;
     ++n;
   }
-  EXPECT_EQ(n, kItems);
-  EXPECT_EQ(sum, static_cast<long long>(kItems) * (kItems - 1) / 2);
+  EXPECT_EQ(n, nitems);
+  EXPECT_EQ(sum, static_cast<long long>(nitems) * (nitems - 1) / 2);
 }
 
 // B153: at every moment there is a value, or it is closed. (src/chan/chan_timing_test.cpp goes through the moments one by one.)

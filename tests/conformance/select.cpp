@@ -182,17 +182,17 @@ TEST_FOR_PROCS(select_race, acts_on_one_instant) {
 
 // B173, B188
 TEST_FOR_PROCS(select_race, over_permuted_channels_nothing_is_lost_and_nobody_hangs) {
-  constexpr int kEach = 3000;
+  const int neach = weft::test::as_often_as_go(100'000, 3000);
   std::array<weft::chan<int>, 4> c = {weft::make_chan<int>(), weft::make_chan<int>(),
                                       weft::make_chan<int>(2), weft::make_chan<int>(3)};
   weft::wait_group wg;
   std::array<std::atomic<int>, 4> nreceived{};
   for (std::size_t k = 0; k < 4; ++k) {
     wg.go([&, k] {
-      for (int i = 0; i < kEach; ++i) c[k].send(0);
+      for (int i = 0; i < neach; ++i) c[k].send(0);
     });
     wg.go([&, k] {
-      for (int i = 0; i < kEach; ++i) {
+      for (int i = 0; i < neach; ++i) {
         c[k].recv();
         ++nreceived[k];
       }
@@ -201,25 +201,25 @@ TEST_FOR_PROCS(select_race, over_permuted_channels_nothing_is_lost_and_nobody_ha
   wg.go([&] {
     std::array<weft::chan<int>, 4> mine = c;
     std::array<int, 4> n{};
-    for (int i = 0; i < 4 * kEach; ++i) {
+    for (int i = 0; i < 4 * neach; ++i) {
       const std::size_t k = weft::select(on_send(mine[3], 0), on_send(mine[2], 0),
                                          on_send(mine[0], 0), on_send(mine[1], 0));
       constexpr std::array<std::size_t, 4> kOrder = {3, 2, 0, 1};
-      if (++n[kOrder[k]] == kEach) mine[kOrder[k]] = {};
+      if (++n[kOrder[k]] == neach) mine[kOrder[k]] = {};
     }
   });
   wg.go([&] {
     std::array<weft::chan<int>, 4> mine = c;
     std::array<int, 4> n{};
-    for (int i = 0; i < 4 * kEach; ++i) {
+    for (int i = 0; i < 4 * neach; ++i) {
       const std::size_t k =
           weft::select(on_recv(mine[0]), on_recv(mine[1]), on_recv(mine[2]), on_recv(mine[3]));
       ++nreceived[k];
-      if (++n[k] == kEach) mine[k] = {};
+      if (++n[k] == neach) mine[k] = {};
     }
   });
   wg.wait();
-  for (const auto& n : nreceived) EXPECT_EQ(n, 2 * kEach);
+  for (const auto& n : nreceived) EXPECT_EQ(n, 2 * neach);
 }
 
 // B176

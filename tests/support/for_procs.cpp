@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "support/child_process.hpp"
+
 namespace weft::test {
 namespace {
 
@@ -18,6 +20,10 @@ class case_for_procs : public testing::Test {
 };
 
 }  // namespace
+
+int as_often_as_go(int n, int elsewhere) {
+  return time_scale() != 1 || is_unkind() ? elsewhere : n;
+}
 
 int add_cases(const char* suite, const char* name, std::initializer_list<unsigned> nprocs,
               void (*run)(unsigned nprocs), const char* file, int line) {

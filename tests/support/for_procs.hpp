@@ -112,6 +112,9 @@ inline constexpr int scaled(int n) {
 #endif
 }
 
+// How often, where Go's own test says so: as often; or `elsewhere`, with a sanitizer, an emulator or a scheduler that is unkind.
+int as_often_as_go(int n, int elsewhere);
+
 }  // namespace weft::test
 
 #define TEST_FOR_PROCS(suite, name)                                     \

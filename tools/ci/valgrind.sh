@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 
 declare -A cases=(
   [unit]='-*_race.*:*thousand*:*survives*:arena.*:cache.*:child_process.*:fp_control_words.*:growable_region.*:guard*:lock.whoever_waits_long_sleeps:poller*:preempt_signal.*:read_environment.*:resident*:rng.*:scavenge.*:short_slice.*:stack.*:steal_order.*any_count*:thread*:timer_heap.armed*:timer_heap.behaves*:timer_heap.many*:timer_slack.*:trim.*:uring*:vm.*'
-  [conformance]='chan*_on_2_ps:condition*_on_2_ps:context*_on_2_ps:event.*_on_2_ps:exceptions.*_on_2_ps:go*_on_2_ps:join*_on_2_ps:mutex.*_on_2_ps:once*_on_2_ps:pipe.*_on_2_ps:select*_on_2_ps:semaphore.*_on_2_ps:shared_mutex.*_on_2_ps:timer.*_on_2_ps:wait_group.*_on_2_ps:-*_race.*:*death*:*thousand*:*many*:*linear_time*'
+  [conformance]='chan*_on_2_ps:condition*_on_2_ps:context*_on_2_ps:event.*_on_2_ps:exceptions.*_on_2_ps:go*_on_2_ps:join*_on_2_ps:mutex.*_on_2_ps:once*_on_2_ps:pipe.*_on_2_ps:select*_on_2_ps:semaphore.*_on_2_ps:shared_mutex.*_on_2_ps:timer.*_on_2_ps:wait_group.*_on_2_ps:-*_race.*:*death*:*thousand*:*million*:*many*:*linear_time*'
 )
 declare -A programs=([unit]=tests/weft_unit_tests [conformance]=tests/conformance/weft_conformance_tests)
 suites=("$@")
