@@ -1,14 +1,13 @@
 // bubble.hpp: bubble, some goroutines with a clock of their own, which stands still while any of them is active.
 //
 // What a bubble is for stands in <weft/testing/bubble.hpp>. There are few at a time, in an array that is never freed: a goroutine, a channel and
-// a timer know theirs by its number, in one byte, and may come late. `life` tells one bubble from the next with the same number.
+// a timer know theirs by its number, in one byte, and may come late.
 //
 // The keeper is the goroutine in testing::bubble(). It is not in the bubble itself. It sleeps until the bubble is quiet, and only then
 // touches what is not atomic here; so no lock is needed.
 //
 // Edges
 //   [bubble.made]  made: pointer release  ->  whoever reads it: acquire
-//   [bubble.life]  the end: life release, after all timers were dropped  ->  who finds that its arming was in another life: acquire
 #pragma once
 
 #include <atomic>
@@ -26,7 +25,6 @@ struct bubble {
   bool is_closed = false;
   G* keeper = nullptr;
   std::atomic<bool> is_taken{false};
-  std::atomic<std::uint64_t> life{1};  // which bubble of this number it is
 
   basic_bubble_word<os::futex_atomics> active;
   std::atomic<std::uint64_t> nlive{0};  // goroutines that have not ended

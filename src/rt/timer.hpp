@@ -9,12 +9,15 @@
 //   idle       in no heap; its owner's. Only now may fire, arg and release be written, or the node be freed
 //   armed      in a heap, which owns it. It will fire, unless somebody's cancel() comes first
 //   cancelled  still in the heap, which owns it until it calls release(); it will not fire
+//   cleared    the same, but nobody has cancelled it: the heap is emptied, since the runtime ends, or the bubble
 //
 //              arm                      pop_due (CAS)
 //     idle -----------> armed(seq) ------------------------> idle: fire(node, arg, seq) follows
-//      ^                   |  cancel (CAS)
-//      |                   +----------------> cancelled(seq)
-//      +--- dropped by the heap, which then calls release(node) ---+
+//      ^                   |  cancel, clear (CAS)
+//      |                   +----------------> cancelled(seq), cleared(seq)
+//      +--- dropped by the heap, which then calls release(node, which) ---+
+//
+// So each arming has one end, and somebody who knows of it: whoever cancelled it, fire(), or release() with `cleared`.
 //
 // Each arming has its own number, seq. cancel() names it, so that a late one does not hit the next user of the node (ABA): the
 // number would have to come round at 2^62.
@@ -30,14 +33,15 @@ namespace weft::rt {
 template <class A>
 class basic_timer_heap;
 
-enum class timer_state : std::uint8_t { idle, armed, cancelled };
+enum class timer_state : std::uint8_t { idle, armed, cancelled, cleared };
 
 template <class A>
 struct basic_timer {
   // Called after the node has become idle, outside all locks: it may arm or free the node. `seq` is the arming that is over.
   using fire_fn = void (*)(basic_timer* node, void* arg, std::uint64_t seq);
-  // Called when a cancelled node has left the heap and is idle, outside all locks, by whichever thread met it.
-  using release_fn = void (*)(basic_timer* node);
+  // Called when a node that will not fire has left the heap and is idle, outside all locks, by whichever thread met it. `was`: cancelled, or
+  // cleared: then whoever armed it does not know yet.
+  using release_fn = void (*)(basic_timer* node, timer_state was);
 
   // The owner's, written while idle.
   fire_fn fire = nullptr;
@@ -45,7 +49,7 @@ struct basic_timer {
   release_fn release = nullptr;  // may be null: then the owner watches state()
   basic_timer* link = nullptr;   // the next one in a chain of idle nodes; while armed the heap's
 
-  // The heap's while it is armed or cancelled.
+  // The heap's while it is armed, cancelled or cleared.
   std::int64_t when_ns = 0;
   std::uint64_t order = 0;  // which of two at the same time was armed first
   typename A::template atomic<basic_timer_heap<A>*> heap{nullptr};

@@ -18,14 +18,14 @@
 // Heaps are never destroyed while a cancel() may be under way: it counts in the heap after its CAS, when the node may be gone.
 //
 // Invariants, whenever the lock is free
-//   T1  a node that is armed or cancelled is in exactly one heap, and one that is idle in none
+//   T1  a node that is not idle is in exactly one heap, and one that is idle in none
 //   T2  next_ is the time of the top entry, or kNever: not later than any armed timer in it (earlier if the top is a zombie)
 //   T3  a retired heap is empty and stays so until reopen()
 //   T4  nothing is handed out before its time: only entries with when_ns <= now_ns are. No time is ever computed, so none overflows
 //
 // Edges
 //   [timer.fire]    arm: unlock                            ->  pop_due: lock (the node's fields; what was done before arm() is visible in fire())
-//   [timer.cancel]  exclusion: cancel CAS armed -> cancelled, pop_due CAS armed -> idle: one wins. The canceller's release is read by
+//   [timer.cancel]  exclusion: cancel CAS armed -> cancelled, clear armed -> cleared, pop_due armed -> idle: one wins. The canceller's release is read by
 //                   the acquire of whoever drops the zombie: what was done before cancel() is visible in release()
 //   [timer.idle]    pop_due CAS release, drop store release ->  arm, state, failed cancel: word acquire (the heap has done with the node)
 //   [timer.zombie]  cancel: ncancelled_ release            ->  the begin of a sweep: ncancelled_ acquire (a cancel that is counted out has
@@ -122,12 +122,7 @@ class alignas(base::kCacheLine) basic_timer_heap {
     // Before the CAS, since afterwards the node may be gone. It may move to another heap between: then the count is off by one there
     // until the next sweep. relaxed: whoever knows seq comes after arm(), and a heap is never destroyed.
     basic_timer_heap* const heap = t->heap.load(std::memory_order_relaxed);
-    std::uint64_t seen = timer::pack(seq, timer_state::armed);
-    if (!t->word.compare_exchange_strong(
-            seen, timer::pack(seq, timer_state::cancelled), std::memory_order_acq_rel,
-            std::memory_order_acquire)) {  // [timer.cancel]; failed: [timer.idle]
-      return false;
-    }
+    if (!end(t, seq, timer_state::cancelled)) return false;
     heap->ncancelled_.fetch_add(1, std::memory_order_release);  // [timer.zombie]
     return true;
   }
@@ -201,12 +196,12 @@ class alignas(base::kCacheLine) basic_timer_heap {
     is_retired_ = false;
   }
 
-  // Cancels and drops everything and gives the memory back: the end of a runtime. Nodes with a release function get it called,
-  // the others become idle.
+  // Drops everything and gives the memory back: the end of a runtime. Nodes with a release function get it called, with `cleared`
+  // unless they were cancelled before; the others become idle.
   void clear() noexcept {
     dropped zombies;
     os::lock_guard guard(lock_);
-    heap_.for_each([](timer* t) { cancel(t, t->seq()); });
+    heap_.for_each([](timer* t) { end(t, t->seq(), timer_state::cleared); });
     sweep_all(zombies);
     heap_.reset();
     publish_next();
@@ -267,10 +262,10 @@ class alignas(base::kCacheLine) basic_timer_heap {
         timer* const t = first_;
         first_ = t->link;
         const auto release = t->release;  // before the store: an idle node may be gone
-        const std::uint64_t seq = timer::seq_of(t->word.load(std::memory_order_relaxed));  // ours
-        t->word.store(timer::pack(seq, timer_state::idle),
+        const std::uint64_t word = t->word.load(std::memory_order_relaxed);  // ours
+        t->word.store(timer::pack(timer::seq_of(word), timer_state::idle),
                       std::memory_order_release);  // [timer.idle]
-        if (release != nullptr) release(t);
+        if (release != nullptr) release(t, timer::state_of(word));
       }
     }
 
@@ -279,7 +274,15 @@ class alignas(base::kCacheLine) basic_timer_heap {
   };
 
   static bool is_zombie(const timer* t) noexcept {
-    return t->state() == timer_state::cancelled;  // acquire: [timer.cancel]
+    return t->state() != timer_state::armed;  // acquire: [timer.cancel]
+  }
+
+  // False: that arming is over already.
+  static bool end(timer* t, std::uint64_t seq, timer_state how) noexcept {
+    std::uint64_t seen = timer::pack(seq, timer_state::armed);
+    return t->word.compare_exchange_strong(
+        seen, timer::pack(seq, how), std::memory_order_acq_rel,
+        std::memory_order_acquire);  // [timer.cancel]; failed: [timer.idle]
   }
 
   // Copies what is needed to fire and makes the node idle; not touched afterwards. False: cancel() was first.

@@ -121,7 +121,8 @@ void arm_and_cancel(benchmark::State& state) {
                                 all.order.end());
   static std::vector<rt::timer*>* free_list;
   free_list = &spare;
-  for (rt::timer* t : spare) t->release = [](rt::timer* back) { free_list->push_back(back); };
+  for (rt::timer* t : spare)
+    t->release = [](rt::timer* back, rt::timer_state) { free_list->push_back(back); };
   for (auto _ : state) {
     rt::timer* const t = spare.back();
     spare.pop_back();

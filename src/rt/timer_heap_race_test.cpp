@@ -169,7 +169,7 @@ class everyone_at_once {
     ++mine.nfired;
     mine.world->nodes_.put(t);  // may be somebody else's from here on
   }
-  static void on_release(node_type* t) {
+  static void on_release(node_type* t, timer_state) {
     auto& world = *static_cast<token*>(t->arg)->world;
     ++world.nreleased_;
     world.nodes_.put(t);
@@ -353,7 +353,7 @@ TEST(timer_heap_race, what_was_written_before_arm_is_visible_in_fire_and_before_
         delete static_cast<parcel*>(arg);
         release_timer(node);
       };
-      t->release = [](timer* node) {
+      t->release = [](timer* node, timer_state) {
         *opened += static_cast<parcel*>(node->arg)->content;
         delete static_cast<parcel*>(node->arg);
         release_timer(node);

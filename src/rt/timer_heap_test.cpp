@@ -31,6 +31,7 @@ struct log {
   std::vector<timer*> fired;
   std::vector<std::uint64_t> seqs;
   std::vector<timer*> released;
+  std::size_t ncleared = 0;  // of these
 };
 log* current = nullptr;
 
@@ -39,9 +40,11 @@ void on_fire(timer* t, void* arg, std::uint64_t seq) {
   current->fired.push_back(t);
   current->seqs.push_back(seq);
 }
-void on_release(timer* t) {
+void on_release(timer* t, timer_state was) {
   EXPECT_EQ(t->state(), timer_state::idle);
+  EXPECT_TRUE(was == timer_state::cancelled || was == timer_state::cleared);
   current->released.push_back(t);
+  current->ncleared += was == timer_state::cleared;
 }
 
 class timer_heap : public testing::Test {
@@ -502,13 +505,16 @@ TEST_F(timer_heap, cancels_after_a_move_are_counted_where_the_timer_is) {
 
 TEST_F(timer_heap, clear_drops_everything_and_gives_the_memory_back) {
   std::vector<timer*> all;
+  std::uint64_t seq = 0;
   for (int i = 0; i < 1000; ++i) {
     all.push_back(make());
-    heap.arm(all.back(), i);
+    seq = heap.arm(all.back(), i).seq;
   }
+  ASSERT_TRUE(cancel(all.back(), seq));
   all.front()->release = nullptr;  // a sleeper's: nobody is told
   heap.clear();
   EXPECT_EQ(happened.released.size(), 999u);
+  EXPECT_EQ(happened.ncleared, 998u) << "one was cancelled before";
   EXPECT_EQ(all.front()->state(), timer_state::idle);
   EXPECT_EQ(heap.bytes(), 0u);
   EXPECT_EQ(heap.next_when(), kNever);

@@ -21,8 +21,9 @@ timer_chain take_free_timers(std::uint32_t want) noexcept;
 // Gives idle nodes back.
 void put_free_timers(timer_chain chain) noexcept;
 
-// One node: null when there is no memory. release_timer() fits timer::release: a cancelled node goes back by itself.
+// One node: null when there is no memory. give_back_timer() is a timer::release: a node that will not fire goes back by itself.
 timer* take_timer() noexcept;
 void release_timer(timer* t) noexcept;
+inline void give_back_timer(timer* t, timer_state) noexcept { release_timer(t); }
 
 }  // namespace weft::rt

@@ -60,7 +60,7 @@ TEST(timer_slab, a_stale_cancel_does_not_hit_the_next_user) {
   timer* const t = take_timer();
   ASSERT_NE(t, nullptr);
   t->fire = &nothing;
-  t->release = &release_timer;
+  t->release = &give_back_timer;
   const std::uint64_t stale = heap.arm(t, 10).seq;
   ASSERT_TRUE(timer_heap::cancel(t, stale));
   heap.tidy();  // dropped, released, free
@@ -68,7 +68,7 @@ TEST(timer_slab, a_stale_cancel_does_not_hit_the_next_user) {
   ASSERT_EQ(again, t) << "the last one given back comes first";
   EXPECT_EQ(again->release, nullptr);
   again->fire = &nothing;
-  again->release = &release_timer;
+  again->release = &give_back_timer;
   const std::uint64_t fresh = heap.arm(again, 20).seq;
   EXPECT_NE(fresh, stale);
   EXPECT_FALSE(timer_heap::cancel(t, stale));

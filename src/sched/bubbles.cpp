@@ -87,7 +87,6 @@ void end_bubble(bubble& b) noexcept {
   if (b.nlive.load(std::memory_order_relaxed) != 0) return;  // [bubble.quiet]
   const bracket inside;
   b.timers.clear();
-  b.life.fetch_add(1, std::memory_order_release);      // the heap is empty  [bubble.life]
   b.is_taken.store(false, std::memory_order_release);  // to claim()
 }
 
@@ -98,7 +97,6 @@ void forget_bubbles() noexcept {
     b->timers.clear();
     // relaxed: nobody runs
     b->nlive.store(0, std::memory_order_relaxed);
-    b->life.fetch_add(1, std::memory_order_relaxed);
     b->is_taken.store(false, std::memory_order_relaxed);
   }
 }

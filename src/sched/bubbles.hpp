@@ -48,11 +48,6 @@ inline std::uint8_t current_bubble() noexcept {
   return gp != nullptr ? gp->bubble() : G::kOrdinary;
 }
 
-// Which of the bubbles with this number it is.
-inline std::uint64_t life_of_bubble(std::uint8_t number) noexcept {
-  return bubble_at(number).life.load(std::memory_order_acquire);  // [bubble.life]
-}
-
 std::int64_t bubble_now_ns(std::uint8_t number) noexcept;
 // The time for whoever is in that bubble; 0: in none.
 inline std::int64_t now_ns(std::uint8_t number) noexcept {

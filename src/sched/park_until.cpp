@@ -36,7 +36,7 @@ bool arm_and_publish(G* gp, void* arg) {
   if (w->timer == nullptr) fatal("weft: out of memory for timers");
   w->timer->fire = &time_is_over;
   w->timer->arg = w;
-  w->timer->release = &rt::release_timer;
+  w->timer->release = &rt::give_back_timer;
   // What waits for the kernel waits by the kernel's clock.
   const std::uint8_t bubble = gp->why == wait_reason::io ? G::kOrdinary : gp->bubble();
   w->arming = arm_timer(current_m(), w->timer, w->deadline_ns, bubble);

@@ -403,6 +403,29 @@ TEST(timer_alone, outlives_its_runtime) {
   kept.reset();
 }
 
+// A plain thread may move a timer at any moment of the runtime's end, also when nothing is left of it but its threads.
+TEST(timer_alone_race, may_be_moved_while_its_runtime_ends_and_dropped_afterwards) {
+  for (int i = 0; i < 10; ++i) {
+    std::vector<weft::timer> kept;
+    std::atomic<bool> has_begun{false};
+    std::atomic<bool> is_over{false};
+    std::thread mover;
+    weft::run({.max_procs = 2}, [&] {
+      for (int n = 0; n < 10'000; ++n) kept.emplace_back(1h);
+      mover = std::thread([&] {
+        for (std::size_t n = 0; !is_over; ++n) {
+          kept[n % kept.size()].reset(1h);
+          has_begun = true;
+        }
+      });
+      while (!has_begun) weft::yield();
+    });
+    is_over = true;
+    mover.join();
+    kept.clear();
+  }
+}
+
 // --- tickers ---
 
 TEST_FOR_PROCS(ticker, ticks_at_its_period_and_not_faster) {

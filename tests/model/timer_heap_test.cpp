@@ -34,7 +34,7 @@ struct world {
                     "what was done before arm() is visible");
       };
       t.arg = this;
-      t.release = [](node* t) { ++static_cast<world*>(t->arg)->nreleased; };
+      t.release = [](node* t, rt::timer_state) { ++static_cast<world*>(t->arg)->nreleased; };
     }
   }
   void pop(heap& h, std::int64_t now_ns) {

@@ -767,8 +767,8 @@ POLL_AND_TIMERS = (
     Mutant(
         "timer_cancelled_without_its_number",
         "rt/timer_heap.hpp",
-        "std::uint64_t seen = timer::pack(seq, timer_state::armed);\n    if (!t->word.compare_exchange_strong(",
-        "seq = t->seq();\n    std::uint64_t seen = timer::pack(seq, timer_state::armed);\n    if (!t->word.compare_exchange_strong(",
+        "if (!end(t, seq, timer_state::cancelled)) return false;",
+        "if (!end(t, t->seq(), timer_state::cancelled)) return false;",
         "timer_heap",
         "a late cancel hits the next arming of the node (ABA)",
         memory="sc",
