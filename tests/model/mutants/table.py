@@ -775,6 +775,100 @@ POLL_AND_TIMERS = (
     ),
 )
 
+ALARM = (
+    Mutant(
+        "alarm_of_another_arming_acts",
+        "time/alarm_core.hpp",
+        "      if (node_ == node && arming_ == seq) {",
+        "      if (arming_ != 0) {",
+        "alarm",
+        "a fire() that comes late acts for an arming whose time has not come",
+        memory="sc",
+    ),
+    Mutant(
+        "alarm_known_by_its_number_alone",
+        "time/alarm_core.hpp",
+        "      if (node_ == node && arming_ == seq) {",
+        "      if (arming_ == seq) {",
+        "alarm",
+        "two nodes have armings of the same number",
+        memory="sc",
+    ),
+    Mutant(
+        "alarm_acts_though_it_was_stopped",
+        "time/alarm_core.hpp",
+        """      nended_.fetch_add(1, std::memory_order_relaxed);  // nobody else has touched it
+    arming_ = 0;
+    node_ = nullptr;
+""",
+        """      nended_.fetch_add(1, std::memory_order_relaxed);  // nobody else has touched it
+""",
+        "alarm",
+        "whoever stops it leaves the arming that he could not cancel the present one",
+        memory="sc",
+    ),
+    Mutant(
+        "alarm_over_before_it_is_left",
+        "time/alarm_core.hpp",
+        "    bool is_armed_again = false;\n    {",
+        "    bool is_armed_again = false;\n    nended_.fetch_add(1, std::memory_order_release);\n    {",
+        "alarm",
+        "it is freed while somebody waits for its lock",
+        memory="sc",
+        more=(
+            (
+                "    nended_.fetch_add(1, std::memory_order_release);  // [alarm.over]; the last touch\n    return",
+                "    return",
+            ),
+        ),
+    ),
+    Mutant(
+        "alarm_counts_what_it_could_not_cancel",
+        "time/alarm_core.hpp",
+        "    if (rt::basic_timer_heap<A>::cancel(node_, arming_))\n",
+        "    rt::basic_timer_heap<A>::cancel(node_, arming_);\n",
+        "alarm",
+        "it is freed while the arming that could not be cancelled is in fire()",
+        memory="sc",
+    ),
+    weaker(
+        "alarm_left_relaxed",
+        "time/alarm_core.hpp",
+        "    nended_.fetch_add(1, std::memory_order_release);  // [alarm.over]; the last touch\n    return",
+        RELEASE,
+        "alarm",
+        "whoever frees it does not see that it was left",
+        memory="stale_read",
+    ),
+    weaker(
+        "alarm_over_is_read_relaxed",
+        "time/alarm_core.hpp",
+        "while (nended_.load(std::memory_order_acquire) != narmed_) pause();",
+        "std::memory_order_acquire",
+        "alarm",
+        "whoever frees it does not see that it was left",
+        memory="stale_read",
+    ),
+    Mutant(
+        "alarm_is_not_told_of_the_end",
+        "rt/timer_heap.hpp",
+        "{ end(t, t->seq(), timer_state::cleared); }",
+        "{ end(t, t->seq(), timer_state::cancelled); }",
+        "alarm",
+        "as it was once: what is armed beside the end of a runtime is dropped without telling, and its owner waits for ever",
+        memory="sc",
+    ),
+    Mutant(
+        "alarm_counts_what_was_cancelled_twice",
+        "time/alarm_core.hpp",
+        "    if (was == rt::timer_state::cleared)\n",
+        "",
+        "alarm",
+        "what was cancelled is counted twice, and the alarm freed too early or touched too late",
+        memory="sc",
+    ),
+)
+
 CHANNELS = (
     Mutant(
         "chan_closed_is_asked_before_empty",
@@ -825,4 +919,4 @@ CHANNELS = (
     ),
 )
 
-MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + CHANNELS
+MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CHANNELS
