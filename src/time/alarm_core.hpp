@@ -13,6 +13,17 @@
 //                                            nended_ + 1: the last touch
 // Either it has acted before stop looks, which can take it back, or it does not act.
 //
+// Whoever looks whether its time has come need not wait for fire: he acts himself (act_if_due, alarm.cpp), as an arming of his own. To a fire that is on
+// its way that is like a stop, and to a stop like a fire:
+//
+//    act early                               stop
+//    lock                                    lock
+//    due? disarm_locked, act                 disarm_locked (there may be none any more)
+//    unlock                                  take back what was done
+//    receive what was sent, if it is there   unlock
+// One comes first, whole. Stopped first, there is nothing that is due. Looked first, what was sent is taken back, or was received and stop says so.
+// One whose heap was emptied is armed for ever, until it is stopped, moved, or looked at when its time has come.
+//
 // A node belongs to its arming until that is over, so the node and its number tell the present one from one that comes late: either alone would
 // not, since each node counts for itself.
 //
@@ -42,6 +53,9 @@ class basic_alarm_core {
     arming_ = arm(node);
   }
 
+  // Under the lock.
+  bool is_armed_locked() const noexcept { return arming_ != 0; }
+
   // Under the lock. True: it was armed, and will not act.
   bool disarm_locked() noexcept {
     if (arming_ == 0) return false;
@@ -69,7 +83,7 @@ class basic_alarm_core {
     return is_armed_again;
   }
 
-  // By the timer's release(). If it was cancelled disarm_locked() has counted that, and the alarm may be gone.
+  // By the timer's release(), which may hold any lock. If it was cancelled disarm_locked() has counted that, and the alarm may be gone.
   static void forget(basic_alarm_core* a, rt::timer_state was) noexcept {
     if (was == rt::timer_state::cleared)
       a->nended_.fetch_add(1, std::memory_order_release);  // [alarm.over]; the last touch

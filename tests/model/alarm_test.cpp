@@ -44,15 +44,18 @@ struct world {
   static void on_time(node* t, void* arg, std::uint64_t seq) {
     world& w = *static_cast<world*>(arg);
     w.memory.get();
-    const bool is_armed_again = w.alarm->fire(t, seq, [&] {
-      w.sent.set(w.sent.get() + 1);
-      ++w.nacts;
-      if (w.period == 0) return false;
-      w.when += w.period;
-      w.arm_node_locked(t);
-      return true;
-    });
+    const bool is_armed_again =
+        w.alarm->fire(t, seq, [&] { return w.act_locked([t] { return t; }); });
     if (!is_armed_again) w.give_back(t);
+  }
+  template <class Node>
+  bool act_locked(Node&& next) {
+    sent.set(sent.get() + 1);
+    ++nacts;
+    if (period == 0) return false;
+    when += period;
+    arm_node_locked(next());
+    return true;
   }
   static void on_release(node* t, rt::timer_state was) {
     world& w = *static_cast<world*>(t->arg);
@@ -63,13 +66,23 @@ struct world {
   void arm_node_locked(node* t) {
     alarm->arm_locked(t, [&](node* n) { return timers.arm(n, when).seq; });
   }
-  void arm_locked(std::int64_t when_ns) {
-    when = when_ns;
+  node* new_node() {
     node* const t = take();
     t->fire = &on_time;
     t->arg = this;
     t->release = &on_release;
-    arm_node_locked(t);
+    return t;
+  }
+  void arm_locked(std::int64_t when_ns) {
+    when = when_ns;
+    arm_node_locked(new_node());
+  }
+  // Whoever looks at its channel when it is `now`.
+  void look(std::int64_t now) {
+    const os::lock_guard hold(alarm->lock);
+    if (!alarm->is_armed_locked() || when > now) return;
+    alarm->disarm_locked();
+    act_locked([this] { return new_node(); });
   }
   // True: it would have been received.
   bool stop_locked() {
@@ -188,6 +201,34 @@ TEST(alarm_model, is_freed_after_it_was_moved_while_several_look_at_the_clock) {
                  });
 }
 
+//    look                           fire
+//    lock                           taken from the heap
+//    not armed any more, send       lock
+//    unlock                         not the present one
+TEST(alarm_model, of_one_who_looks_and_the_time_one_acts) {
+  explore<armed>(
+      {[](armed& w) { w.look(10); }, [](armed& w) { w.pop(10); }, [](armed& w) { w.look(10); }},
+      [](armed& w) {
+        MODEL_CHECK(w.nacts == 1, "once, although all came for it");
+        w.pop(10);
+        MODEL_CHECK(w.nacts == 1, "once, although all came for it");
+        w.check_nodes(0);
+      });
+}
+
+TEST(alarm_model, what_was_stopped_is_not_found_by_one_who_looks) {
+  explore<armed>({[](armed& w) {
+                    MODEL_CHECK(w.stop(), "it was to come, or has come and was not received");
+                    MODEL_CHECK(!w.stop(), "once");
+                  },
+                  [](armed& w) { w.look(10); }, [](armed& w) { w.pop(10); }},
+                 [](armed& w) {
+                   MODEL_CHECK(w.sent.last() == 0, "it acts after it was stopped");
+                   w.pop(10);
+                   w.check_nodes(0);
+                 });
+}
+
 // A ticker arms itself again, and may be due again before the first fire() has come to its end.
 TEST(alarm_model, one_that_arms_itself_is_freed_when_nobody_is_in_it) {
   struct ticking : world {
@@ -202,6 +243,15 @@ TEST(alarm_model, one_that_arms_itself_is_freed_when_nobody_is_in_it) {
         w.pop(100);
         w.check_nodes(0);
       });
+  explore<ticking>({[](ticking& w) {
+                      w.look(5);
+                      w.drop();
+                    },
+                    [](ticking& w) { w.pop(6); }},
+                   [](ticking& w) {
+                     w.pop(100);
+                     w.check_nodes(0);
+                   });
 }
 
 // --- the end of its runtime: every heap is emptied ---
@@ -238,6 +288,20 @@ TEST(alarm_model, what_is_armed_after_the_end_of_a_runtime_acts_in_the_next) {
     MODEL_CHECK(w.nacts == (was_sent ? 2 : 1), "its new time has come");
     w.check_nodes(0);
   });
+}
+
+// Whether the end of its runtime, the time or one who looks comes first: it acts once, and is freed when nobody is in it.
+TEST(alarm_model, acts_once_for_those_who_look_while_its_runtime_ends) {
+  explore<armed>({[](armed& w) {
+                    w.look(10);
+                    MODEL_CHECK(w.nacts == 1, "its time has come");
+                    w.drop();
+                  },
+                  [](armed& w) { w.clear(); }, [](armed& w) { w.pop(10); }},
+                 [](armed& w) {
+                   MODEL_CHECK(w.nacts == 1, "once, although all came for it");
+                   w.check_nodes(0);
+                 });
 }
 
 }  // namespace
