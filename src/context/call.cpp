@@ -20,7 +20,7 @@ void context_call::enter(context_node* n) {
 }
 
 bool context_call::stop() noexcept {
-  if (!decide()) return false;
+  if (!fate_.take()) return false;
   if (at_ == nullptr) return true;
   static_cast<contexts::ending*>(at_)->leave(this);
   context_node::release(at_);
@@ -28,7 +28,7 @@ bool context_call::stop() noexcept {
   return true;
 }
 
-bool context_call::hold() noexcept { return decide(); }
+bool context_call::hold() noexcept { return fate_.take(); }
 
 void context_call::finish() noexcept {
   context_node* const at = at_;

@@ -15,7 +15,7 @@ struct expire {
   ending* whose;
   std::exception_ptr cause;
   void operator()() {
-    whose->end(context_errc::deadline_exceeded, cause);
+    whose->end({context_errc::deadline_exceeded, cause});
     context_node::release(whose);
   }
 };
@@ -23,13 +23,6 @@ struct expire {
 void let_go(void* keeper) noexcept { context_node::release(static_cast<ending*>(keeper)); }
 
 }  // namespace
-
-void held_list::finish_all() noexcept {
-  while (context_observer* const o = first_) {
-    first_ = o->next;  // before it may be gone
-    o->finish();
-  }
-}
 
 detail::chan_handle ending::make_done() {
   return detail::chan_handle(detail::make_channel(0, 1, 0, nullptr));
@@ -53,42 +46,10 @@ void ending::retire() noexcept {
 
 ending* ending::above() const noexcept { return ending_of(parent()); }
 
-void ending::join_parent() noexcept {
-  ending* const up = above();
-  if (up != nullptr && !has_ended() && !up->enter(this)) end(up->error_, up->cause_);
-}
-
-bool ending::enter(context_observer* o) noexcept {
-  const std::lock_guard hold(lock_);
-  if (has_ended()) return false;
-  o->link = &first_;
-  o->next = first_;
-  if (first_ != nullptr) first_->link = &o->next;
-  first_ = o;
-  return true;
-}
-
-void ending::leave(context_observer* o) noexcept {
-  const std::lock_guard hold(lock_);
-  if (o->link == nullptr) return;
-  *o->link = o->next;
-  if (o->next != nullptr) o->next->link = o->link;
-  o->link = nullptr;
-}
-
-context_observer* ending::take_observer_locked() noexcept {
-  context_observer* const o = first_;
-  if (o == nullptr) return nullptr;
-  first_ = o->next;
-  if (first_ != nullptr) first_->link = &first_;
-  o->link = nullptr;
-  return o;
-}
-
 void ending::set_deadline(std::int64_t when_ns, std::exception_ptr cause) {
   if (deadline_ns_ && *deadline_ns_ <= when_ns) return;  // its ancestor ends first
   deadline_ns_ = when_ns;
-  if (when_ns <= detail::now_ns()) return end(context_errc::deadline_exceeded, std::move(cause));
+  if (when_ns <= detail::now_ns()) return end({context_errc::deadline_exceeded, std::move(cause)});
   sched::require_running("weft::with_deadline");  // nobody else looks at the clock
   const std::lock_guard hold(lock_);
   if (has_ended()) return;
@@ -97,43 +58,9 @@ void ending::set_deadline(std::int64_t when_ns, std::exception_ptr cause) {
   retain();  // the timer's, which cannot come before we unlock
 }
 
-void ending::close_locked(std::error_code why, const std::exception_ptr& cause) noexcept {
-  error_ = why;
-  cause_ = cause;
+void ending::close() noexcept {
   detail::close(done_);                                    // [context.end]
   if (timer_ != nullptr && timer_->stop()) release(this);  // not the last: our caller's is there
-}
-
-bool ending::begin_end(std::error_code why, const std::exception_ptr& cause) noexcept {
-  lock_.lock();
-  if (has_ended() || !try_retain()) {
-    lock_.unlock();
-    return false;
-  }
-  close_locked(why, cause);
-  return true;
-}
-
-void ending::end(std::error_code why, std::exception_ptr cause) noexcept {
-  held_list held;
-  lock_.lock();  // also if it has ended: somebody may be on the way down
-  if (has_ended()) return lock_.unlock();
-  close_locked(why, cause);
-  for (ending* at = this; at != nullptr;) {
-    if (context_observer* const o = at->take_observer_locked()) {
-      auto* const below = static_cast<ending*>(o->child());
-      if (below == nullptr ? o->hold() : below->begin_end(why, cause)) {
-        held.push(o);
-        if (below != nullptr) at = below;
-      }
-    } else {
-      ending* const up = at == this ? nullptr : at->above();
-      at->lock_.unlock();
-      at = up;
-    }
-  }
-  announce();
-  held.finish_all();
 }
 
 void ending::announce() noexcept {

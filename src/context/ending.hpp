@@ -4,22 +4,12 @@
 // Whoever has the done channel can see it: while that has handles they hold one share together (the first of them takes it, the last gives
 // it back), so the ending outlives its channel's last handle, and owns the channel.
 //
-// Locks are taken downwards, the parent's before the child's, and an end holds the locks of all it is inside of. So when any cancel() of
-// an ending returns, everything below it has ended, whoever did it. No code of the user's runs under a lock: those who are told are
-// collected, and called when all locks are free (finish).
-//
-//    an end comes from above                       the last share of a child goes
-//    lock parent                                   nusers 1 -> 0
-//    take child out of the list                    retire():
-//    lock child                                      lock parent         waits: so the memory is there as long as the parent looks
-//    try_retain() finds 0: leave it alone
-//    unlock child, unlock parent                     not in the list any more
-//                                                    unlock parent
-//                                                  free
+// How an end goes down, who may come and go meanwhile, and the locks, is ending_core.hpp's. No code of the user's runs under a lock: those who are
+// told are collected, and called when all locks are free (finish).
 //
 // Edges
-//   [context.end]   end: error_, cause_, then is_closed_ of the channel release  ->  has_ended: is_closed acquire, then error_, cause_
-//   [context.free]  release: nusers acq_rel  ->  the last release: nusers acq_rel
+//   [context.end]   end: the reason, then is_closed_ of the channel release  ->  has_ended: is_closed acquire, then the reason
+//   [context.free]  release: shares.hpp
 #pragma once
 
 #include <cstdint>
@@ -30,6 +20,7 @@
 #include <system_error>
 
 #include "chan/impl.hpp"
+#include "context/ending_core.hpp"
 
 #include <weft/context.hpp>
 #include <weft/detail/timed_call.hpp>
@@ -40,47 +31,31 @@ namespace weft::contexts {
 using detail::context_node;
 using detail::context_observer;
 
-// Those who were told of an end, until they are called.
-class held_list {
- public:
-  void push(context_observer* o) noexcept {
-    o->next = nullptr;
-    *end_ = o;
-    end_ = &o->next;
-  }
-  void finish_all() noexcept;
-
- private:
-  context_observer* first_ = nullptr;
-  context_observer** end_ = &first_;
+// Why: written before the end can be seen.
+struct reason {
+  std::error_code error;
+  std::exception_ptr cause;  // null: none but the error
 };
 
-class ending : public context_node, public context_observer {
+class ending : public context_node,
+               public context_observer,
+               public ending_core<ending, context_observer, mutex, reason> {
  public:
-  // The channel's only handle, which it gives up. Not yet a child of its parent: see join_parent().
+  // The channel's only handle, which it gives up. Not yet a child of its parent: see join().
   ending(context_node* parent, detail::chan_handle done) noexcept;
   static detail::chan_handle make_done();  // throws std::bad_alloc
 
-  // From now on it ends with its parent; it has if that has. Its maker, once, when it is complete.
-  void join_parent() noexcept;
   // Ends it then, unless it ends before. Throws std::bad_alloc, not_running.
   void set_deadline(std::int64_t when_ns, std::exception_ptr cause);
 
-  void end(std::error_code why, std::exception_ptr cause) noexcept;
-
   bool has_ended() const noexcept { return done_->c.is_closed(); }  // [context.end]
   // When it has ended.
-  std::error_code error() const noexcept { return error_; }
-  const std::exception_ptr& cause() const noexcept { return cause_; }
+  std::error_code error() const noexcept { return why().error; }
+  const std::exception_ptr& cause() const noexcept { return why().cause; }
 
   std::optional<std::int64_t> deadline_ns() const noexcept { return deadline_ns_; }
   detail::channel* share_done() noexcept;
   std::stop_token stop_token();
-
-  // False: it has ended, and nobody was entered.
-  bool enter(context_observer* o) noexcept;
-  // When it returns, o is in no list, and hold() is not running.
-  void leave(context_observer* o) noexcept;
 
   context_node* child() noexcept override { return this; }
   // When all locks are free: what the user is told by, and gives back what begin_end() took.
@@ -91,18 +66,13 @@ class ending : public context_node, public context_observer {
   void retire() noexcept override;
 
  private:
+  friend ending_core;
   // The one that it ends with; null: none.
   ending* above() const noexcept;
-  // By its ancestor's end, which holds the lock above. True: it ends with it; it is locked, and there is a share more.
-  bool begin_end(std::error_code why, const std::exception_ptr& cause) noexcept;
-  void close_locked(std::error_code why, const std::exception_ptr& cause) noexcept;
-  context_observer* take_observer_locked() noexcept;
+  static ending* below(context_observer* o) noexcept { return static_cast<ending*>(o->child()); }
+  void close() noexcept;
   void announce() noexcept;
 
-  mutex lock_;
-  context_observer* first_ = nullptr;  // under the lock
-  std::error_code error_;              // written under the lock, before the channel is closed
-  std::exception_ptr cause_;
   channels::impl* const done_;
   std::optional<std::int64_t> deadline_ns_;  // written before anybody else knows it
   detail::timed_call* timer_ = nullptr;      // under the lock; armed: it holds a share of us

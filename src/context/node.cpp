@@ -21,21 +21,12 @@ context_node::context_node(context_node* parent, context_node* ender,
 
 // A chain of any length, so no recursion.
 void context_node::release(context_node* n) noexcept {
-  // acq_rel: [context.free]
-  while (n != nullptr && n->nusers_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  while (n != nullptr && n->shares_.give_back()) {
     context_node* const up = n->parent_;
     n->retire();
     delete n;
     n = up;
   }
-}
-
-bool context_node::try_retain() noexcept {
-  // Relaxed: a lock orders what is done with it then.
-  std::size_t seen = nusers_.load(std::memory_order_relaxed);
-  while (seen != 0 && !nusers_.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {
-  }
-  return seen != 0;
 }
 
 namespace {
@@ -72,7 +63,7 @@ context_node* root_context() noexcept {
 
 context_node* make_cancellable(context_node* parent) {
   auto* const n = new ending(contexts::require_parent(parent), ending::make_done());
-  n->join_parent();
+  n->join();
   return n;
 }
 
@@ -80,7 +71,7 @@ context_node* make_limited(context_node* parent, std::int64_t deadline_ns,
                            std::exception_ptr cause) {
   auto* const n = new ending(contexts::require_parent(parent), ending::make_done());
   share mine{n};
-  n->join_parent();
+  n->join();
   n->set_deadline(deadline_ns, std::move(cause));
   return mine.give();
 }
@@ -127,7 +118,7 @@ const void* find_value(const context_node* from, const char* key_tag, const void
 }
 
 void cancel(context_node* n, std::exception_ptr cause) noexcept {
-  if (ending* const e = ending_of(n)) e->end(context_errc::canceled, std::move(cause));
+  if (ending* const e = ending_of(n)) e->end({context_errc::canceled, std::move(cause)});
 }
 
 }  // namespace weft::inline v1::detail

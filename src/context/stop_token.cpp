@@ -29,7 +29,7 @@ class stoppable final : public ending {
     stoppable* whose;
     void operator()() const noexcept {
       if (!whose->try_retain()) return;  // its destructor waits for us
-      whose->end(context_errc::canceled, nullptr);
+      whose->end({context_errc::canceled, nullptr});
       release_later(whose);
     }
   };
@@ -46,7 +46,7 @@ namespace weft::inline v1::detail {
 context_node* make_stoppable(context_node* parent, std::stop_token token) {
   auto* const n = new contexts::stoppable(contexts::require_parent(parent),
                                           contexts::ending::make_done(), std::move(token));
-  n->join_parent();
+  n->join();
   return n;
 }
 

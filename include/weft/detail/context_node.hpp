@@ -4,7 +4,6 @@
 // knows the nearest above it, or itself.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -18,6 +17,7 @@
 
 #include <weft/detail/channel.hpp>
 #include <weft/detail/config.hpp>
+#include <weft/detail/shares.hpp>
 #include <weft/detail/type_tag.hpp>
 
 namespace weft::inline v1::detail {
@@ -39,8 +39,7 @@ class WEFT_API context_node {
   context_node(const context_node&) = delete;
   context_node& operator=(const context_node&) = delete;
 
-  // Relaxed: whoever retains it has a share.
-  void retain() noexcept { nusers_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { shares_.take(); }
   // Frees it if that was the last share, and its ancestors as far as that is true of them.
   static void release(context_node* n) noexcept;
 
@@ -56,12 +55,12 @@ class WEFT_API context_node {
   // The last share is gone, and nothing is destroyed yet.
   virtual void retire() noexcept {}
   // For one who does not own a share, but knows that the memory is there. False: it is about to be freed.
-  bool try_retain() noexcept;
+  bool try_retain() noexcept { return shares_.try_take(); }
 
  private:
   friend const void* find_value(const context_node* from, const char* key_tag, const void* key,
                                 const char* value_tag);
-  std::atomic<std::size_t> nusers_{1};
+  share_count shares_;
   context_node* const parent_;
   context_node* const ender_;
   const std::unique_ptr<const context_entry> entry_;
@@ -115,11 +114,9 @@ class WEFT_API context_call : public context_observer {
  public:
   virtual void run() = 0;
 
-  // Relaxed: whoever retains it has it.
-  void retain() noexcept { nusers_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { shares_.take(); }
   void release() noexcept {
-    // acq_rel: the last one sees all that was done with it
-    if (nusers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (shares_.give_back()) delete this;
   }
 
   // Takes a share, until one of the two is over. An end when no runtime is there calls nothing.
@@ -134,11 +131,9 @@ class WEFT_API context_call : public context_observer {
   ~context_call() override;
 
  private:
-  // Once, by whoever wants to run it or to prevent that. True: it is the caller's. Relaxed: what they share has locks or a launch.
-  bool decide() noexcept { return !is_decided_.exchange(true, std::memory_order_relaxed); }
-
-  std::atomic<std::size_t> nusers_{1};
-  std::atomic<bool> is_decided_{false};
+  share_count shares_;
+  decision
+      fate_;  // by whoever wants to run it or to prevent that: what they share has locks or a launch
   context_node* at_ = nullptr;  // a share: the ending that it stands at, or stood
 };
 

@@ -1,13 +1,13 @@
 // timed_call.hpp: a function that is called at a time, in a goroutine of its own. Not for users.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
 
 #include <weft/detail/config.hpp>
+#include <weft/detail/shares.hpp>
 
 namespace weft::inline v1::detail {
 
@@ -22,12 +22,9 @@ class WEFT_API timed_call {
   // Throws std::bad_alloc, and then it is as before.
   WEFT_MAY_SWITCH bool reset(std::int64_t when_ns);
 
-  void retain() noexcept {
-    nusers_.fetch_add(1, std::memory_order_relaxed);
-  }  // whoever copies has one
+  void retain() noexcept { shares_.take(); }
   void release() noexcept {
-    // acq_rel: the last one sees all that was done with it
-    if (nusers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (shares_.give_back()) delete this;
   }
 
  protected:
@@ -39,7 +36,7 @@ class WEFT_API timed_call {
   struct impl;
   static void run(void* storage);
 
-  std::atomic<std::size_t> nusers_{1};
+  share_count shares_;
   impl* const impl_;
 };
 
