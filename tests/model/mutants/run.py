@@ -5,7 +5,7 @@
     run.py --check
     run.py --work FOLDER --explorer LIBRARY [--compiler C++] [--flags "..."] NAME
 
-The header is copied to FOLDER with the passage changed, the protocol's scenarios are compiled with that folder before src/, and run. Exit
+The header is copied to FOLDER with the passage changed, the protocol's scenarios are compiled with that folder before src/ and include/, and run. Exit
 code 0: a scenario failed as it should, and the explorer printed how to have that execution again (or died of touching what is gone, where
 the table says so). 1: nobody noticed. 2: it could not be tried.
 """
@@ -34,18 +34,23 @@ def cannot(text):
     sys.exit(2)
 
 
+def path_of(header):
+    return next(path for path in (ROOT / "src" / header, ROOT / "include" / header) if path.exists())
+
+
 def changed_header(mutant):
-    text = (ROOT / "src" / mutant.header).read_text()
+    path = path_of(mutant.header)
+    text = path.read_text()
     for old, new in mutant.changes():
         n = text.count(old)
         if n != 1:
-            cannot(f"{mutant.name}: a passage to change stands {n} times in src/{mutant.header}; adapt tests/model/mutants/table.py")
+            cannot(f"{mutant.name}: a passage to change stands {n} times in {path.relative_to(ROOT)}; adapt tests/model/mutants/table.py")
         text = text.replace(old, new)
     return text
 
 
 def plant(mutant, folder):
-    """The changed header, below `folder` by the path it has below src/."""
+    """The changed header, below `folder` by the path it has below src/ or include/."""
     text = changed_header(mutant)
     changed = folder / mutant.header
     changed.parent.mkdir(parents=True, exist_ok=True)

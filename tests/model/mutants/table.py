@@ -1,6 +1,6 @@
 """table: faults planted in weft's protocols, each of which the explorer must find.
 
-A mutant is a header of src/ with a passage changed (two, where one alone is made good by the other), and the scenarios that go red with it. The passage must stand in the header exactly once:
+A mutant is a header of src/ or include/ with a passage changed (two, where one alone is made good by the other), and the scenarios that go red with it. The passage must stand in the header exactly once:
 when the source moves on, the mutant says so instead of testing nothing.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Mutant:
     name: str
-    header: str  # below src/
+    header: str  # below src/ or include/
     old: str
     new: str
     protocol: str  # tests/model/<protocol>_test.cpp
@@ -869,6 +869,91 @@ ALARM = (
     ),
 )
 
+CONTEXTS = (
+    Mutant(
+        "context_child_enters_one_that_has_ended",
+        "context/ending_core.hpp",
+        "    if (self().has_ended()) return false;\n    o->link",
+        "    o->link",
+        "context",
+        "a child that was made while its parent ended is never told",
+        memory="sc",
+    ),
+    Mutant(
+        "context_second_cancel_does_not_wait",
+        "context/ending_core.hpp",
+        "    lock_.lock();  // also if it has ended: somebody may be on the way down\n    if (self().has_ended()) return lock_.unlock();",
+        "    if (self().has_ended()) return;\n    lock_.lock();\n    if (self().has_ended()) return lock_.unlock();",
+        "context",
+        "cancel() returns while somebody else's end is on its way down",
+        memory="sc",
+    ),
+    Mutant(
+        "context_end_does_not_wait_for_one_below",
+        "context/ending_core.hpp",
+        "    lock_.lock();\n    if (self().has_ended() || !self().try_retain()) {",
+        "    if (self().has_ended()) return false;\n    lock_.lock();\n    if (self().has_ended() || !self().try_retain()) {",
+        "context",
+        "cancel() returns while the child's own end is on its way down",
+        memory="sc",
+    ),
+    Mutant(
+        "context_dying_child_is_ended",
+        "context/ending_core.hpp",
+        "    if (self().has_ended() || !self().try_retain()) {",
+        "    static_cast<void>(self().try_retain());\n    if (self().has_ended()) {",
+        "context",
+        "a child without shares is called after it was freed",
+        memory="sc",
+    ),
+    Mutant(
+        "context_closed_before_the_reason",
+        "context/ending_core.hpp",
+        "    reason_ = why;\n    self().close();  // [context.end]",
+        "    self().close();\n    reason_ = why;",
+        "context",
+        "who sees the end does not see why",
+        memory="stale_read",
+    ),
+    Mutant(
+        "context_left_without_a_look_at_the_lock",
+        "context/ending_core.hpp",
+        "    const std::lock_guard hold(lock_);\n    if (o->link == nullptr) return;",
+        "    if (o->link == nullptr) return;\n    const std::lock_guard hold(lock_);\n    if (o->link == nullptr) return;",
+        "context",
+        "it is freed while its parent, which has taken it out of the list, looks at it",
+        memory="sc",
+    ),
+    weaker(
+        "shares_given_back_relaxed",
+        "weft/detail/shares.hpp",
+        "return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;  // [context.free]",
+        "std::memory_order_acq_rel",
+        "context",
+        "whoever frees it does not see what was done with it",
+        memory="stale_read",
+    ),
+    Mutant(
+        "shares_taken_from_none",
+        "weft/detail/shares.hpp",
+        "while (seen != 0 && !n_.compare",
+        "while (!n_.compare",
+        "context",
+        "a child that is about to be freed is given one more share, and freed twice",
+        memory="sc",
+        more=(("    return seen != 0;", "    return true;"),),
+    ),
+    Mutant(
+        "decided_without_an_exchange",
+        "weft/detail/shares.hpp",
+        "return !is_taken_.exchange(true, std::memory_order_relaxed);",
+        "const bool was = is_taken_.load(std::memory_order_relaxed); is_taken_.store(true, std::memory_order_relaxed); return !was;",
+        "context",
+        "a function that was stopped is called",
+        memory="sc",
+    ),
+)
+
 CHANNELS = (
     Mutant(
         "chan_closed_is_asked_before_empty",
@@ -919,4 +1004,4 @@ CHANNELS = (
     ),
 )
 
-MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CHANNELS
+MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CONTEXTS + CHANNELS
