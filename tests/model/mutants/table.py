@@ -954,6 +954,75 @@ CONTEXTS = (
     ),
 )
 
+SURVIVORS = (
+    Mutant(
+        "survivor_enters_without_a_look",
+        "sched/survivors_core.hpp",
+        "    if (has_moved_on(now, s->epoch) || !s->publish(who, s->arg)) return false;",
+        "    if (!s->publish(who, s->arg)) return false;",
+        "late_mark",
+        "a thread that comes after the end of the runtime waits for ever",
+        memory="sc",
+    ),
+    Mutant(
+        "survivor_looks_before_it_has_the_lock",
+        "sched/survivors_core.hpp",
+        "    const os::lock_guard hold(lock_);\n    if (has_moved_on(now, s->epoch) || !s->publish",
+        "    if (has_moved_on(now, s->epoch)) return false;\n    const os::lock_guard hold(lock_);\n    if (!s->publish",
+        "late_mark",
+        "the runtime ends between the look and the list",
+        memory="sc",
+    ),
+    Mutant(
+        "survivor_is_not_entered",
+        "sched/survivors_core.hpp",
+        "    s->who = who;\n    all_.push_back(s);\n    return true;",
+        "    s->who = who;\n    return true;",
+        "late_mark",
+        "a thread that waits is not found by the end of the runtime",
+        memory="sc",
+        more=(("    if (all_.contains(s)) all_.remove(s);", ""),),
+    ),
+    Mutant(
+        "survivor_leaves_its_record_behind",
+        "sched/survivors_core.hpp",
+        "    if (all_.contains(s)) all_.remove(s);",
+        "",
+        "late_mark",
+        "the end of the runtime finds a frame that is gone",
+        crashes=True,
+        memory="sc",
+    ),
+    Mutant(
+        "survivor_is_withdrawn_without_the_lock",
+        "sched/survivors_core.hpp",
+        "    const os::lock_guard hold(lock_);\n    survivor* const first = all_.pop_front();",
+        "    lock_.lock();\n    survivor* const first = all_.pop_front();\n    lock_.unlock();",
+        "late_mark",
+        "its thread is woken by the mark and leaves the frame meanwhile",
+        crashes=True,
+        memory="sc",
+    ),
+    Mutant(
+        "survivor_is_woken_by_two",
+        "sched/survivors_core.hpp",
+        "first->withdraw(first->arg) ? first->who : nullptr",
+        "(static_cast<void>(first->withdraw(first->arg)), first->who)",
+        "late_mark",
+        "the one who set the mark wakes it as well",
+        memory="sc",
+    ),
+    weaker(
+        "epoch_is_read_relaxed",
+        "sched/survivors_core.hpp",
+        "  return now.load(std::memory_order_acquire) != epoch;  // [epoch.end]",
+        "std::memory_order_acquire",
+        "late_mark",
+        "the next runtime is seen, and not what the last one has done",
+        memory="stale_read",
+    ),
+)
+
 CHANNELS = (
     Mutant(
         "chan_closed_is_asked_before_empty",
@@ -1004,4 +1073,4 @@ CHANNELS = (
     ),
 )
 
-MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CONTEXTS + CHANNELS
+MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CONTEXTS + SURVIVORS + CHANNELS
