@@ -21,7 +21,8 @@
 
 namespace weft::inline v1::io::detail {
 
-class use_count {
+template <template <class> class Atomic>
+class basic_use_count {
  public:
   // False: it is closed.
   bool enter() noexcept {
@@ -50,8 +51,9 @@ class use_count {
 
  private:
   static constexpr std::uint32_t kShut = std::uint32_t{1} << 31;
-  std::atomic<std::uint32_t> nuses_{0};
+  Atomic<std::uint32_t> nuses_{0};
 };
+using use_count = basic_use_count<std::atomic>;
 
 // Counts an operation on `Owner` in for a scope. Owner has a use_count users_ and a close_number().
 template <class Owner>
