@@ -954,6 +954,86 @@ CONTEXTS = (
     ),
 )
 
+COUNTS = (
+    weaker(
+        "bubble_counted_out_relaxed",
+        "rt/bubble_word.hpp",
+        "if (word_.fetch_sub(1, std::memory_order_acq_rel) != kAsleep + 1)",
+        "std::memory_order_acq_rel",
+        "bubble_word",
+        "the keeper does not see what the goroutines did",
+        memory="stale_read",
+    ),
+    Mutant(
+        "bubble_keeper_woken_without_cas",
+        "rt/bubble_word.hpp",
+        """    return word_.compare_exchange_strong(quiet, 1,
+                                         std::memory_order_acq_rel,   // [bubble.woken_once]
+                                         std::memory_order_relaxed);  // failed: left to another""",
+        "    word_.store(quiet - kAsleep + 1, std::memory_order_release);\n    return true;",
+        "bubble_word",
+        "who was counted in meanwhile is forgotten, and the keeper woken twice",
+        memory="sc",
+    ),
+    Mutant(
+        "bubble_keeper_falls_asleep_without_cas",
+        "rt/bubble_word.hpp",
+        """    } while (!word_.compare_exchange_weak(seen, (seen - 1) | kAsleep, std::memory_order_acq_rel,
+                                          std::memory_order_acquire));  // [bubble.quiet]
+    return true;""",
+        "    } while (false);\n    word_.store((seen - 1) | kAsleep, std::memory_order_release);\n    return true;",
+        "bubble_word",
+        "who was counted out between the keeper's look and its store wakes nobody",
+        memory="sc",
+    ),
+    Mutant(
+        "bubble_quiet_but_for_the_keeper",
+        "rt/bubble_word.hpp",
+        "      if (seen == 1) return false;\n",
+        "",
+        "bubble_word",
+        "the last one who is at work falls asleep, and nobody is left to wake it",
+        memory="sc",
+    ),
+    Mutant(
+        "fd_entered_without_a_look",
+        "io/use_count.hpp",
+        "      if ((seen & kShut) != 0) return false;\n",
+        "",
+        "use_count",
+        "an operation begins on a number that was closed",
+        memory="sc",
+    ),
+    Mutant(
+        "fd_entered_without_cas",
+        "io/use_count.hpp",
+        """    } while (!nuses_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
+                                           std::memory_order_relaxed));""",
+        "    } while (false);\n    nuses_.fetch_add(1, std::memory_order_acquire);",
+        "use_count",
+        "it is closed between the look and the count",
+        memory="sc",
+    ),
+    Mutant(
+        "fd_closed_by_whoever_shuts_it",
+        "io/use_count.hpp",
+        "return nuses_.fetch_sub(1, std::memory_order_acq_rel) == (kShut | 1);",
+        "return (nuses_.fetch_sub(1, std::memory_order_acq_rel) & kShut) != 0;",
+        "use_count",
+        "the number is closed while others are in system calls with it",
+        memory="sc",
+    ),
+    weaker(
+        "fd_left_relaxed",
+        "io/use_count.hpp",
+        "return nuses_.fetch_sub(1, std::memory_order_acq_rel) == (kShut | 1);",
+        "std::memory_order_acq_rel",
+        "use_count",
+        "the number is closed before the calls of others",
+        memory="stale_read",
+    ),
+)
+
 SURVIVORS = (
     Mutant(
         "survivor_enters_without_a_look",
@@ -1073,4 +1153,4 @@ CHANNELS = (
     ),
 )
 
-MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CONTEXTS + SURVIVORS + CHANNELS
+MUTANTS = RUN_QUEUE + OS + IDLE + DETACH + G_WORD + WAITING + POLL_AND_TIMERS + ALARM + CONTEXTS + COUNTS + SURVIVORS + CHANNELS
