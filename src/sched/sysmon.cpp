@@ -100,16 +100,6 @@ bool should_retake(P* pp, std::int64_t now_ns) noexcept {
   return is_pp_wanted(pp) || !is_any_free() || now_ns - pp->seen.syscall_since_ns >= kSliceNs;
 }
 
-// What sysmon found at one look.
-struct findings {
-  bool did_something = false;
-  bool any_deferral = false;   // a wake-up was left out since the last look
-  bool any_without_p = false;  // somebody computes without a P
-  bool none_free = false;      // somebody waits, and no P is free
-  bool any_suspect =
-      false;  // others wait for a P whose goroutine has not called in since the last look
-};
-
 // pp's goroutine has run since the last look: it may be asleep, or have had its slice.
 // are_short_of_ps: somebody waits, be it in another P's queue, and no P is free. To whoever computes that is nothing, but one that sleeps
 // keeps from them a processor that nobody uses. One is enough: whether they are still short of Ps shows at the next look.
@@ -195,31 +185,6 @@ bool is_any_newly_deferring() noexcept {
   return false;
 }
 
-// was_none_free: so said the last look. Only what lasts from look to look is a shortage: a queue may be filled for a microsecond.
-findings look(std::int64_t now_ns, bool was_none_free) noexcept {
-  findings found;
-  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
-  found.none_free = !is_any_free() && anything_queued();
-  bool are_short_of_ps = found.none_free && was_none_free;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    P* const pp = p_at(i);
-    const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
-    if (mp == nullptr) {
-      pp->seen.sched_since_ns = 0;
-      continue;
-    }
-    if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
-      if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
-    }
-    if constexpr (rt::kPreempts)
-      watch_slice(pp, now_ns, are_short_of_ps,
-                  found);  // also for one that makes one short blocking() call after the other
-    found.any_deferral |= watch_deferral(pp, now_ns);
-  }
-  found.any_without_p = look_after_lost(now_ns);
-  return found;
-}
-
 // Somebody was woken from outside, and nobody has come by a P for it since the last look.
 bool press_urgent(bool was_waiting) noexcept {
   if (sched.nurgent.load(std::memory_order_relaxed) == 0) return false;  // a hint
@@ -259,7 +224,7 @@ class watch {
       const std::int64_t now_ns = os::now_ns();
       sched.coarse_ns.store(now_ns, std::memory_order_relaxed);  // a hint for all
       if (was_roused_) nidle_ = 0;
-      found_ = look(now_ns, found_.none_free);
+      found_ = look_at_all(now_ns, found_);
       is_urgent_waiting_ = press_urgent(is_urgent_waiting_);
       is_polling_due_ = polling_.look(now_ns);
       is_suspicious_ = conservation_.look(now_ns);
@@ -352,6 +317,31 @@ class watch {
 };
 
 }  // namespace
+
+// Only what lasts from look to look is a shortage: a queue may be filled for a microsecond.
+findings look_at_all(std::int64_t now_ns, const findings& last) noexcept {
+  findings found;
+  const std::uint32_t n = sched.nprocs.load(std::memory_order_acquire);  // these Ps are made
+  found.none_free = !is_any_free() && anything_queued();
+  bool are_short_of_ps = found.none_free && last.none_free;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    P* const pp = p_at(i);
+    const M* const mp = pp->m.load(std::memory_order_acquire);  // Ms and Gs are never unmapped
+    if (mp == nullptr) {
+      pp->seen.sched_since_ns = 0;
+      continue;
+    }
+    if (const G* const gp = mp->curg(); gp != nullptr && gp->status() == g_status::syscall) {
+      if (should_retake(pp, now_ns) && retake(pp)) found.did_something = true;
+    }
+    if constexpr (rt::kPreempts)
+      watch_slice(pp, now_ns, are_short_of_ps,
+                  found);  // also for one that makes one short blocking() call after the other
+    found.any_deferral |= watch_deferral(pp, now_ns);
+  }
+  found.any_without_p = look_after_lost(now_ns);
+  return found;
+}
 
 void sysmon_main(void*) noexcept { watch().run(); }
 
