@@ -3,9 +3,16 @@
 // ASan keeps the bounds and the fake stack of the running stack; it is told before and after each switch, and for the last
 // time with a null, which frees the fake stack. TSan keeps a shadow stack and a vector clock per fiber; a switch also
 // orders what the two fibers did, since the scheduler's own data moves between them that way.
+//
+// To TSan a fiber is what owns a mutex, so it minds nothing when a goroutine unlocks on another thread than it locked on. But it knows
+// deadlocks: that two are taken in either order. So a thread is made known to it as one more lock, which a goroutine has while it runs and
+// gives back when it stops (take_thread, give_thread_back). Whoever locks a std::mutex has his thread already; whoever stops with it in hand
+// wants a thread while he has the mutex: both orders, and that is no fiction, since all threads may be waiting for that mutex. One lock
+// stands for all threads and is taken for reading, so that it excludes nobody and orders nothing.
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WEFT_ASAN 1
@@ -43,6 +50,9 @@ struct fiber {
   const void* low = nullptr;
   std::size_t size = 0;
   void* tsan = nullptr;
+#if defined(WEFT_TSAN)
+  bool has_thread = false;
+#endif
 };
 
 inline void adopt_thread([[maybe_unused]] fiber& f, const void* low, std::size_t size) noexcept {
@@ -85,6 +95,22 @@ inline void destroy_fiber([[maybe_unused]] fiber& f) noexcept {
 #endif
 }
 
+#if defined(WEFT_TSAN)
+inline constexpr bool kKnowsLocks = true;
+inline char any_thread;  // nothing but its address
+
+inline void take_thread(fiber& me) noexcept {
+  if (std::exchange(me.has_thread, true)) return;
+  __tsan_mutex_pre_lock(&any_thread, __tsan_mutex_read_lock);
+  __tsan_mutex_post_lock(&any_thread, __tsan_mutex_read_lock, 0);
+}
+inline void give_thread_back(fiber& me) noexcept {
+  if (!std::exchange(me.has_thread, false)) return;
+  __tsan_mutex_pre_unlock(&any_thread, __tsan_mutex_read_lock);
+  __tsan_mutex_post_unlock(&any_thread, __tsan_mutex_read_lock);
+}
+#endif
+
 #else
 
 inline constexpr bool kWantsThreadStack = false;
@@ -96,6 +122,12 @@ inline void destroy_fiber(fiber&) noexcept {}
 [[gnu::always_inline]] inline void start_switch(fiber&, const fiber&, bool) noexcept {}
 [[gnu::always_inline]] inline void finish_switch(fiber&) noexcept {}
 
+#endif
+
+#if !defined(WEFT_TSAN)
+inline constexpr bool kKnowsLocks = false;
+inline void take_thread(fiber&) noexcept {}
+inline void give_thread_back(fiber&) noexcept {}
 #endif
 
 // Frames are about to be left without their epilogues, which would have lifted ASan's marks.

@@ -47,8 +47,9 @@ void undo_park(M* mp, G* gp) noexcept;
 void save_exceptions(M* mp, G* gp) noexcept;
 void resume_specially(M* mp, G* gp) noexcept;
 
-// Keeps what belongs to the goroutine and not to the thread.
+// Keeps what belongs to the goroutine and not to the thread. One that is locked to its thread comes back there, and may keep a std::mutex.
 [[gnu::always_inline]] inline void save_thread_state(M* mp, G* gp) noexcept {
+  if (arch::kKnowsLocks && gp->nlocks == 0) arch::give_thread_back(gp->cold().fiber);
   arch::save_fp_control(gp->fp);
   if (!mp->exceptions->is_clear()) [[unlikely]]
     save_exceptions(mp, gp);
@@ -71,8 +72,11 @@ void resume_specially(M* mp, G* gp) noexcept;
 }
 
 // What every goroutine does first after it was switched to. Returns the M it runs on now.
+// With forced migration ThreadSanitizer hears of the thread that it has got, and reports who had a std::mutex meanwhile (arch/sanitizer.hpp).
 [[gnu::always_inline]] inline M* arrive([[maybe_unused]] G* self) noexcept {
   arch::finish_switch(self->cold().fiber);
+  if (arch::kKnowsLocks && sched.is_migrating.load(std::memory_order_relaxed))  // fixed at start
+    arch::take_thread(self->cold().fiber);
   M* const mp = current_m();
   commit_departure(mp);
   return mp;

@@ -48,6 +48,19 @@ TEST(sync_misuse, is_named_elsewhere_too) {
   expect_misuse("barrier_with_a_negative_count", "barrier with a count out of range by a thread");
 }
 
+// HAZARD 48
+TEST(std_mutex, held_across_a_switch_is_reported_by_thread_sanitizer_under_forced_migration) {
+  if (!kIsTsan) GTEST_SKIP() << "nobody looks";
+  const environment migrating = {{"WEFT_DEBUG", "migrate=1"}};
+  const child_end wrong = scenario("std_mutex_held_across_a_yield", migrating, 30s);
+  EXPECT_TRUE(said(wrong.err, "ThreadSanitizer: lock-order-inversion (potential deadlock)"));
+  EXPECT_FALSE(exited(wrong, 0));
+  const child_end right = scenario("mutexes_held_as_they_may_be", migrating, 30s);
+  EXPECT_TRUE(exited(right, 0));
+  EXPECT_TRUE(said(right.out, "nobody minded"));
+  EXPECT_EQ(right.err, "");
+}
+
 TEST(sync_deadlock, is_reported_with_what_is_waited_for) {
   SKIP_WITHOUT_DEADLOCK_REPORT();
   expect_deadlock_in("deadlock_mutex", "sync.Mutex.Lock");

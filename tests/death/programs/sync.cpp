@@ -28,6 +28,47 @@ SCENARIO(timed_mutex_unlock_of_unlocked) {
     m.unlock();
   });
 }
+// A mutex of the system belongs to a thread, and the goroutine may come back on another.
+SCENARIO(std_mutex_held_across_a_yield) {
+  weft::run({.max_procs = 2}, [] {
+    std::mutex m;
+    m.lock();
+    weft::yield();
+    m.unlock();
+  });
+  say("nobody minded");
+}
+// What is right: to let go of it first, to be locked to one's thread, or to have one of weft's.
+SCENARIO(mutexes_held_as_they_may_be) {
+  weft::run({.max_procs = 2}, [] {
+    std::mutex m;
+    weft::mutex ours;
+    weft::wait_group wg;
+    for (int i = 0; i < 3; ++i) {
+      wg.go([&] {
+        for (int k = 0; k < 20; ++k) {
+          {
+            const std::lock_guard held(m);
+          }
+          const std::lock_guard held(ours);
+          weft::yield();
+        }
+      });
+      wg.go([] {
+        weft::lock_os_thread();
+        std::mutex its;
+        for (int k = 0; k < 20; ++k) {
+          const std::lock_guard held(its);
+          weft::yield();
+        }
+        weft::unlock_os_thread();
+        weft::yield();
+      });
+    }
+    wg.wait();
+  });
+  say("nobody minded");
+}
 SCENARIO(deadlock_mutex) {
   weft::run([] {
     weft::mutex m;
