@@ -341,6 +341,8 @@ TEST(fairness, the_global_queue_is_served_within_61_turns_of_a_pair_whose_cpu_ti
 // Whoever yields and has nobody to make room for takes some from a queue that holds more than its share. Nobody else does here: both processors
 // are in use and are not given up.
 TEST(stealing, who_yields_alone_takes_from_a_queue_that_has_more) {
+  if (weft::test::is_unkind())
+    GTEST_SKIP() << "no switch is direct, and somebody else decides who is next";
   weft::test::run_on(2, [] {
     std::atomic<bool> is_there{false};
     std::atomic<bool> stop{false};
