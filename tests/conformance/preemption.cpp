@@ -81,14 +81,13 @@ TEST_FOR_PROCS(preemption, those_who_start_beside_loops_run_to_their_end) {
 }
 
 TEST_FOR_PROCS(preemption, a_goroutine_stopped_in_user_code_stays_on_its_thread) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   std::atomic<bool> has_moved{false};
   std::atomic<int> nstopped{0};
   weft::wait_group wg;
   for (unsigned i = 0; i < weft::max_procs() + 2; ++i) {
     wg.go([&] {
       const int before = weft::test::thread_id();
-      // A loop without a call, long enough to be stopped in.
+      // A loop without a call into weft, long enough to be stopped in.
       const auto until = std::chrono::steady_clock::now() + 60ms;
       while (std::chrono::steady_clock::now() < until) {
         if (weft::test::thread_id() != before && !weft::test::is_migrating()) has_moved = true;
@@ -115,7 +114,6 @@ TEST_FOR_PROCS(preemption, checkpoint_lets_others_run) {
 }
 
 TEST_FOR_PROCS(preemption, errno_survives_being_stopped) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   std::atomic<int> nwrong{0};
   weft::wait_group wg;
   for (unsigned i = 0; i < weft::max_procs() + 2; ++i) {
@@ -261,7 +259,6 @@ TEST_FOR_PROCS(preemption, loops_in_the_queue_have_their_turn_beside_a_frequent_
 // Lent again and again, and kept for its lender in between: whoever comes for it first has it, and it is never lost. The change of the
 // number of processors at the end waits for all of them.
 TEST_FOR_PROCS(preemption, a_lender_has_its_processor_at_its_next_call) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   const unsigned n = weft::max_procs();
   std::atomic<bool> stop{false};
   std::vector<std::atomic<int>> ncalls(n);
@@ -436,7 +433,6 @@ TEST_FOR_PROCS(preemption, max_procs_changes_beside_a_processor_kept_for_its_len
 // On credit: one that comes back from blocking() computes for a while without a processor, gets one, lends it, blocks again. Whatever is kept
 // for it then must be had by others, and be its own no more than once. The change of their number at the end waits for all of them.
 TEST_FOR_PROCS(preemption_race, who_blocks_on_credit_has_one_processor_or_none) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   const unsigned n = weft::max_procs();
   const auto end = std::chrono::steady_clock::now() + weft::test::scaled(100) * 1ms;
   weft::wait_group ended;
@@ -542,7 +538,6 @@ TEST(preempt_signal_option, another_signal_stops_goroutines_too) {
 
 template <class Work>
 void share_with_others(Work work) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   std::atomic<bool> stop{false};
   weft::wait_group wg;
   std::vector<std::atomic<long>> rounds(2 * weft::max_procs() + 1);

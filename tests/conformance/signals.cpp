@@ -351,7 +351,6 @@ TEST(own_signals, never_go_to_the_first_thread_of_a_program_with_its_own_loop) {
 
 // B143, HAZARD 31: a thread that has the signal blocked gets it once, and again only when none has answered for long.
 TEST_FOR_PROCS(own_signals, a_goroutine_that_blocks_the_signal_delays_nobody_and_has_one_pending) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   std::atomic<bool> stop{false};
   std::atomic<bool> was_pending{false};
   weft::wait_group wg;
@@ -387,7 +386,6 @@ TEST_FOR_PROCS(own_signals, a_goroutine_that_blocks_the_signal_delays_nobody_and
 
 // The kernel keeps one standard signal of a kind for a thread, but any number of real-time ones.
 TEST(own_signals, a_real_time_one_that_is_blocked_is_pending_once_too) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   const int number = SIGRTMIN + 6;  // no other test's: its handler stays
   weft::test::run_with({.max_procs = 1, .preempt_signal = number}, [&] {
     std::atomic<bool> stop{false};

@@ -204,7 +204,6 @@ std::vector<std::string> faults_of(const findings& found, const limits& allowed)
 
 template <class Work>
 void share(Work work, const limits& allowed = kUsual) {
-  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   const findings found = put_under_load(work, allowed);
   for (const std::string& fault : faults_of(found, allowed)) ADD_FAILURE() << fault;
   const weft::runtime_stats s = weft::stats();
@@ -222,9 +221,13 @@ bool computes(std::size_t) {
 
 [[gnu::noinline]] unsigned leaf(unsigned x) { return x * 1664525u + 1013904223u; }
 
-TEST_FOR_PROCS(sharing, a_loop_without_a_call) { share(computes); }
+TEST_FOR_PROCS(sharing, a_loop_without_a_call) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
+  share(computes);
+}
 
 TEST_FOR_PROCS(sharing, a_leaf_without_a_frame) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   unsigned expected = 1;
   for (int k = 0; k < 50'000; ++k) expected = leaf(expected);
   share([expected](std::size_t) {
@@ -264,11 +267,13 @@ TEST_FOR_PROCS(sharing, printf) {
 
 #if defined(__x86_64__)
 TEST_FOR_PROCS(sharing, vector_code) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this CPU has no AVX2";
   share([](std::size_t i) { return weft::test::vectors(static_cast<unsigned>(i)); });
 }
 
 TEST_FOR_PROCS(sharing, avx512_code) {
+  WEFT_SKIP_UNLESS_PREEMPTIBLE();
   if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "this CPU has no AVX-512";
   share([](std::size_t i) { return weft::test::wide_vectors(static_cast<unsigned>(i)); });
 }

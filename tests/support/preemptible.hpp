@@ -5,7 +5,9 @@
 
 namespace weft::test {
 
-// ThreadSanitizer delivers a signal only at the next call that it intercepts, so a loop without one cannot be stopped.
+// ThreadSanitizer delivers a signal only at the next call that it intercepts, so a loop without one cannot be stopped. It loses its P all the same:
+// others run, and it computes on beside them. And one that allocates, throws, prints or reads the clock is stopped there. So only those tests
+// are skipped that want a loop without a call to stand still, or could not get on beside one that does not.
 constexpr bool is_preemptible() {
 #if defined(__SANITIZE_THREAD__)
   return false;
