@@ -32,7 +32,7 @@ enum class poller_kind : std::uint8_t {
 // WEFT_DEBUG=help lists every key), then from the machine.
 struct options {
   unsigned max_procs = 0;      // processors that run goroutines; 0: the CPUs this process may use
-  std::size_t stack_size = 0;  // usable bytes of a goroutine's stack; 0: 192 KiB
+  std::size_t stack_size = 0;  // of a goroutine, usable; 0: 192 KiB; 448 unless optimised
   unsigned max_threads = 0;    // more threads than this are a fatal error; 0: 10,000
   std::size_t main_stack_size = 0;  // of the main goroutine; 0: 8 MiB (address space, not memory)
   int preempt_signal = 0;           // stops goroutines that compute for long; 0: SIGURG

@@ -42,6 +42,7 @@
 #include "sched/survivors.hpp"
 #include "sched/sysmon.hpp"
 #include "sched/world.hpp"
+#include "stack/instrument.hpp"
 
 namespace weft::sched {
 
@@ -108,9 +109,11 @@ unsigned configure(const options& opts) {
 
 // The stack layer keeps ready stacks of one size, that of the first runtime; another size is had one by one.
 void choose_stack_size() noexcept {
-  const std::size_t wanted = sched.set.stack_size;
+  // Asked each time: whoever has large frames may have been loaded since, and the stack layer keeps to what it was told first.
+  const std::size_t wanted =
+      sched.set.stack_size != 0 ? sched.set.stack_size : stack::expected_bytes();
   stack::init(wanted, sched.set.debug.guard);
-  sched.set.stack_bits.store(wanted == 0 ? 0 : slot_bits_for(wanted),
+  sched.set.stack_bits.store(slot_bits_for(wanted),
                              std::memory_order_relaxed);  // each start reads it once
 }
 

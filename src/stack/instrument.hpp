@@ -21,7 +21,8 @@ void forget_frames(head* stack) noexcept;
 // The largest segment to reserve. TSan and memcheck keep books of every mapping: memcheck takes 3 s for 1 GiB of it.
 std::size_t instrumented_segment_bytes() noexcept;
 
-// What a default stack has in this build: frames are several times larger without optimisation and with red zones.
-std::size_t build_default_bytes() noexcept;
+// What a default stack has: more where the library, or one of its users (weft/detail/frames.hpp), was compiled without optimisation or with a
+// sanitizer.
+std::size_t expected_bytes() noexcept;
 
 }  // namespace weft::stack

@@ -111,7 +111,7 @@ int init(std::size_t wanted, os::guard_choice guard) noexcept {
   const guard_of held(lock);
   if (default_bits.load(std::memory_order_relaxed) != 0) return 0;  // written under this lock only
   choose_guard_mode(guard);
-  default_bits.store(slot_bits_for(wanted != 0 ? wanted : build_default_bytes()),
+  default_bits.store(slot_bits_for(wanted != 0 ? wanted : expected_bytes()),
                      std::memory_order_release);  // [stack.init]
   return 0;
 }

@@ -76,7 +76,7 @@ struct result {
 const char* explain(reason why) noexcept;
 
 // Chooses the kind of guard and the default class. The first call decides; later ones change nothing and return 0.
-// 0 asks for what suits this build: kDefaultBytes, or more where frames are larger (sanitizers, no optimisation).
+// 0 asks for what suits this program: kDefaultBytes, or more where frames are larger (sanitizers, no optimisation).
 // Returns EINVAL for more than kMaxBytes and then has done nothing. Called by the others with 0 when nobody did.
 int init(std::size_t default_bytes, os::guard_choice guard = os::guard_choice::automatic) noexcept;
 std::size_t default_bytes() noexcept;

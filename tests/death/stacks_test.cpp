@@ -104,6 +104,10 @@ TEST(stack_size, is_that_of_this_run_and_not_of_the_first) {
   EXPECT_TRUE(exited(scenario("stack_size_of_the_second_run"), 0));
 }
 
+TEST(stack_size, of_an_earlier_run_is_not_the_default_of_the_next) {
+  EXPECT_TRUE(exited(scenario("stack_size_of_an_earlier_run"), 0));
+}
+
 TEST(stack_size, zero_is_the_default) {
   EXPECT_TRUE(exited(scenario("stack_size_zero_is_the_default"), 0));
 }

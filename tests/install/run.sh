@@ -4,6 +4,7 @@
 #   install            builds weft, installs both kinds, each into a prefix of its own, and moves the prefixes
 #   find_package       builds and runs consumer/ against a moved prefix with CMake
 #   pkg_config         the same with one line of compiler and pkg-config
+#   default_stacks     programs compiled with and without optimisation get the stacks that suit them
 #   add_subdirectory   the same with weft's sources as a part of the project
 set -euo pipefail
 
@@ -69,6 +70,24 @@ run_tls_consumer() { # program
   [[ $said == 'weft::tls works: 42' ]]
 }
 
+# Links these objects, and says how large a goroutine's stack is in that program.
+stack_in() { # objects... [-- argument]
+  local objects=()
+  while [[ $# -gt 0 && $1 != -- ]]; do objects+=("$1") && shift; done
+  shift || true
+  # shellcheck disable=SC2046
+  "$compiler" "${objects[@]}" -o stack -Wl,--gc-sections $(pkg-config --libs weft) -Wl,-rpath,"$(pkg-config --variable=libdir weft)"
+  expect_linked ./stack
+  (ulimit -c 0; ./stack "$@" 2>&1; true) 2>/dev/null | sed -n 's/.*stack exceeds \([0-9]*\)-byte limit.*/\1/p'
+}
+
+expect_stack() { # bytes, of which weft needs a few; then as for stack_in
+  local found
+  found=$(stack_in "${@:2}")
+  echo "${*:2}: $found bytes"
+  [[ -n $found ]] && ((found <= $1 && found > $1 - 1024))
+}
+
 case $step in
   install)
     rm -rf installed moved
@@ -104,6 +123,27 @@ case $step in
         $(pkg-config --cflags --libs weft-tls) -Wl,-rpath,"$libdir"
       run_tls_consumer "./tls-by-pkg-config-$kind"
     fi
+    ;;
+  default_stacks)
+    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name weft.pc)")
+    export PKG_CONFIG_PATH
+    mkdir -p "stacks-$kind"
+    cd "stacks-$kind"
+    for unit in stack stack_beside; do
+      for level in 0 2; do
+        # shellcheck disable=SC2046
+        "$compiler" -std=c++20 "-O$level" -ffunction-sections -fdata-sections -Wall -Wextra -Werror -c "$consumer/$unit.cpp" -o "$unit-O$level.o" \
+          $(pkg-config --cflags weft)
+      done
+    done
+    ordinary=$((192 << 10)) larger=$((448 << 10))
+    expect_stack $ordinary stack-O2.o stack_beside-O2.o
+    expect_stack $larger stack-O0.o stack_beside-O0.o
+    expect_stack $larger stack-O0.o stack_beside-O2.o
+    expect_stack $larger stack-O2.o stack_beside-O0.o
+    expect_stack $larger stack_beside-O0.o stack-O2.o
+    expect_stack $ordinary stack-O0.o -- $ordinary
+    expect_stack $((960 << 10)) stack-O0.o -- $((960 << 10))
     ;;
   add_subdirectory)
     configure subdirectory "$consumer" -DWEFT_SOURCE_TREE="$source_tree" -DBUILD_SHARED_LIBS="$(shared_switch "$kind")" -DTRY_TLS="$try_tls"

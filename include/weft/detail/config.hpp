@@ -16,3 +16,5 @@
 // Marks functions that may return on another thread than the one that called them: thread-local
 // addresses (errno's too) that were computed before the call must not be used after it.
 #define WEFT_MAY_SWITCH
+
+#include <weft/detail/frames.hpp>  // every unit that includes any of weft says how much stack it needs

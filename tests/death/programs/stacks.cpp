@@ -140,6 +140,17 @@ SCENARIO(stack_size_of_the_second_run) {
   });
 }
 
+SCENARIO(stack_size_of_an_earlier_run) {
+  weft::run({.stack_size = 16 * 1024}, [] {});
+  weft::run([] {
+    auto ended = weft::spawn([] {
+      volatile char frame[128 * 1024];
+      for (std::size_t i = 0; i < sizeof frame; i += 4096) frame[i] = 1;
+    });
+    ended.join();
+  });
+}
+
 SCENARIO(stack_size_zero_is_the_default) {
   weft::run([] {
     auto ended = weft::spawn({.stack_size = 0}, [] {
