@@ -135,18 +135,18 @@ class sending_end {
     if constexpr (!travels_as_bytes<T>) {  // before anything is moved
       if (c != nullptr && is_closed(c)) throw closed_channel("send on closed channel");
     }
-    transmit<T>(std::forward<V>(v), true, [c](const void* e) { return detail::send(c, e); });
+    transmit<T>(c, std::forward<V>(v), true, [c](const void* e) { return detail::send(c, e); });
   }
   template <class V>
   WEFT_MAY_SWITCH bool send_at_once(V&& v) const {
     channel* const c = mine();
-    return transmit<T>(std::forward<V>(v), false,
+    return transmit<T>(c, std::forward<V>(v), false,
                        [c](const void* e) { return detail::try_send(c, e); });
   }
   template <class V>
   WEFT_MAY_SWITCH bool send_before(V&& v, std::int64_t deadline_ns) const {
     channel* const c = mine();
-    return transmit<T>(std::forward<V>(v), false, [c, deadline_ns](const void* e) {
+    return transmit<T>(c, std::forward<V>(v), false, [c, deadline_ns](const void* e) {
       return detail::send_until(c, e, deadline_ns);
     });
   }

@@ -170,7 +170,7 @@ class send_case : public channel_case {
     sent_or_throw(how);
     if constexpr (!travels_as_bytes<T>) {
       cell_.release();  // the receiver's
-      element_->fill(value_.get());
+      element_->fill(value_.get(), raw());
     }
   }
   WEFT_MAY_SWITCH void handle() { handler_(); }

@@ -154,6 +154,18 @@ void give_back(channel* c, void* cell) noexcept {
   if (wake != nullptr) sched::ready(inside.m(), wake);
 }
 
+bool take_back(channel* c, const void* cell) noexcept {
+  const sched::bracket inside;
+  rt::G* wake = nullptr;
+  bool was_there = false;
+  {
+    const os::lock_guard hold(of(c)->c.lock());
+    was_there = of(c)->c.take_back(cell, wake);
+  }
+  if (wake != nullptr) sched::ready(inside.m(), wake);
+  return was_there;
+}
+
 std::size_t length(const channel* c) noexcept {
   return of(c)->c.is_timed() ? 0 : of(c)->c.length();
 }

@@ -86,13 +86,21 @@ class chan_core {
       return is_closed_.load(std::memory_order_relaxed) ? step::closed : step::must_wait;
     }
     take_first(elem);
-    if (count() >= capacity_) return step::done;  // there are some that were given back
-    if (record_type* const r = senders_.take()) {
-      put(r->elem);
-      r->has_passed = true;
-      wake = r->who;
-    }
+    let_sender_in(wake);
     return step::done;
+  }
+
+  // The address of a cell that was sent, and is empty for good, leaves the buffer as if it had never been sent. False: somebody has it, or
+  // will look at it.
+  bool take_back(const void* cell, Party*& wake) noexcept {
+    std::size_t i = 0;
+    while (i < nring_ && std::memcmp(nth(i), &cell, sizeof cell) != 0) ++i;
+    if (i == nring_) return false;
+    for (; i + 1 < nring_; ++i) copy(nth(i), nth(i + 1));
+    --nring_;
+    set_count(count() - 1);
+    let_sender_in(wake);
+    return true;
   }
 
   // An element that was received and cannot be kept goes back to where it was: before all others. It begins with a pointer that is the
@@ -198,10 +206,25 @@ class chan_core {
 
   std::byte* slot(std::size_t index) noexcept { return buffer_ + index * elem_size_; }
 
+  // Of the ring, or the first one behind it.
+  std::byte* nth(std::size_t n) noexcept {
+    const std::size_t i = recvx_ + n;
+    return slot(i < capacity_ ? i : i - capacity_);
+  }
+
+  // One element has left the buffer.
+  void let_sender_in(Party*& wake) noexcept {
+    if (count() >= capacity_) return;  // there are some that were given back
+    if (record_type* const r = senders_.take()) {
+      put(r->elem);
+      r->has_passed = true;
+      wake = r->who;
+    }
+  }
+
   // There is room.
   void put(const void* elem) noexcept {
-    const std::size_t i = recvx_ + nring_;
-    copy(slot(i < capacity_ ? i : i - capacity_), elem);
+    copy(nth(nring_), elem);
     ++nring_;
     set_count(count() + 1);
   }

@@ -200,6 +200,37 @@ TEST(chan_core, what_was_given_back_comes_first_and_takes_no_room) {
   EXPECT_EQ(c.recv(&got, wake), step::must_wait);
 }
 
+TEST(chan_core, what_is_taken_back_leaves_its_place_to_one_who_waits) {
+  std::array<void*, 3> buffer{};
+  test_core c(sizeof(void*), 3, reinterpret_cast<std::byte*>(buffer.data()));
+  std::array<cell_like, 5> cells;
+  party* wake = nullptr;
+  void* got = nullptr;
+  const auto send = [&](std::size_t i) {
+    void* e = &cells[i];
+    return c.send(&e, wake);
+  };
+  send(4);
+  c.recv(&got, wake);  // so that the ring begins in the middle of its memory
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(send(i), step::done);
+  EXPECT_FALSE(c.take_back(&cells[4], wake)) << "somebody has it";
+  party p;
+  void* third = &cells[3];
+  test_record r{.who = &p, .elem = &third};
+  c.senders().push(&r);
+  EXPECT_TRUE(c.take_back(&cells[1], wake));
+  EXPECT_EQ(wake, &p);
+  EXPECT_TRUE(r.has_passed);
+  EXPECT_EQ(c.length(), 3u);
+  EXPECT_TRUE(c.take_back(&cells[2], wake));
+  EXPECT_EQ(c.length(), 2u);
+  for (const std::size_t i : {0, 3}) {
+    ASSERT_EQ(c.recv(&got, wake), step::done);
+    EXPECT_EQ(got, &cells[i]);
+  }
+  EXPECT_EQ(c.recv(&got, wake), step::must_wait);
+}
+
 TEST(chan_core, what_was_given_back_goes_to_one_who_waits) {
   std::array<void*, 1> buffer{};
   test_core c(sizeof(void*), 1, reinterpret_cast<std::byte*>(buffer.data()));

@@ -316,6 +316,28 @@ TEST_FOR_PROCS(chan_throwing, a_copy_or_move_that_throws_in_send_sends_nothing) 
   EXPECT_EQ(c.recv()->v, 5);
 }
 
+TEST_FOR_PROCS(chan_throwing, what_throws_in_being_sent_leaves_the_room_to_others) {
+  const auto c = weft::make_chan<throwing>(2);
+  const auto expect_nothing_sent = [&](auto&& send) {
+    throwing mine(5, 0);
+    EXPECT_THROW(send(mine), std::runtime_error);
+    EXPECT_EQ(mine.v, 5);
+    EXPECT_EQ(c.len(), 1u);
+  };
+  c.send(throwing(1));
+  expect_nothing_sent([&](throwing& v) { c.send(v); });
+  expect_nothing_sent([&](throwing& v) { c.send(std::move(v)); });
+  expect_nothing_sent([&](throwing& v) { c.try_send(v); });
+  expect_nothing_sent([&](throwing& v) { c.try_send(std::move(v)); });
+  expect_nothing_sent([&](throwing& v) { c.send_for(v, std::chrono::milliseconds(1)); });
+  expect_nothing_sent([&](throwing& v) { weft::select(weft::on_send(c, v)); });
+  expect_nothing_sent([&](throwing& v) { weft::select(weft::on_send(c, std::move(v))); });
+  EXPECT_TRUE(c.try_send(throwing(2)));
+  EXPECT_FALSE(c.try_send(throwing(3))) << "now it is full";
+  for (int i = 1; i <= 2; ++i) EXPECT_EQ(c.recv()->v, i);
+  EXPECT_EQ(c.len(), 0u);
+}
+
 TEST_FOR_PROCS(chan_throwing, a_move_that_throws_in_recv_leaves_the_value_in_the_channel) {
   {
     const auto c = weft::make_chan<throwing>(3);

@@ -163,7 +163,7 @@ TEST_FOR_PROCS(timer, that_is_due_is_found_by_those_that_do_not_wait) {
     weft::select_list l;
     l.add(weft::on_recv(silent));
     l.add(weft::on_recv(c));
-    return l.try_now() == std::optional<std::size_t>(1);
+    return l.try_now() == 1;
   });
   // NOLINTNEXTLINE(performance-unnecessary-value-param)
   found([](clock_chan c) { return weft::after(-1ms).try_recv() && c.try_recv(); });

@@ -4,8 +4,8 @@
 // trivially copyable is put into a cell by its sender and taken out by its receiver, each in its own goroutine.
 //
 // A cell is full when it is sent; or it is *late*: sent empty, and filled when it is known that it was accepted. So a value that is moved
-// from only if it is sent can be left alone until then, and a constructor that throws then leaves the cell *void*: the receiver drops it
-// and goes on to the next. Whoever takes a late cell waits until it is filled, which is what its sender does next. A sender whose runtime
+// from only if it is sent can be left alone until then. When a constructor throws then, the cell is *void* and taken back; a receiver who
+// has it already drops it and goes on to the next. Whoever takes a late cell waits until it is filled, which is what its sender does next. A sender whose runtime
 // ends before that never does; then the cell counts as void too, but it is *forsaken*: not freed, since a thread of that runtime may still
 // be in T's constructor.
 //
@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/channel.hpp>
 #include <weft/detail/late_mark.hpp>
 
 namespace weft::inline v1::detail {
@@ -47,13 +48,21 @@ struct cell : cell_base {
   // By the sender of a late one.
   void offer() noexcept { is_full.promise(); }
 
-  // By the sender, after it was accepted. Throws what T's constructor throws.
+  // By the sender, after that channel has accepted it. Throws what T's constructor throws; then it is not in the channel any more. Only who
+  // has received it already, and waits for it, still finds it void.
   template <class V>
-  void fill(V&& v) {
+  void fill(V&& v, channel* sent_to) {
     struct always {
       cell* c;
-      ~always() { c->is_full.set(); }  // the receiver may delete it at once
-    } then{this};
+      channel* to;
+      ~always() {
+        if (c->is_void && take_back(to, c)) {
+          delete c;
+        } else {
+          c->is_full.set();  // the receiver may delete it at once
+        }
+      }
+    } then{this, sent_to};
     is_void = true;
     std::construct_at(std::addressof(value), std::forward<V>(v));
     is_void = false;

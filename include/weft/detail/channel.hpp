@@ -60,6 +60,9 @@ WEFT_API WEFT_MAY_SWITCH bool close(channel* c) noexcept;
 // A cell that was received goes back to the front.
 WEFT_API WEFT_MAY_SWITCH void give_back(channel* c, void* cell) noexcept;
 
+// A cell that was sent leaves the buffer, as if it had never been there. False: it is not there, somebody has received it.
+WEFT_API WEFT_MAY_SWITCH bool take_back(channel* c, const void* cell) noexcept;
+
 WEFT_API std::size_t length(const channel* c) noexcept;
 WEFT_API std::size_t capacity(const channel* c) noexcept;
 WEFT_API bool is_closed(const channel* c) noexcept;

@@ -100,15 +100,15 @@ WEFT_MAY_SWITCH std::optional<T> receive(channel* c, Wait&& wait) {
   return std::nullopt;
 }
 
-// Sends v with pass(const void* element) -> passed. False: not yet. If it is not sent, by an exception or otherwise, v is as before.
+// Sends v to c with pass(const void* element) -> passed. False: not yet. If it is not sent, by an exception or otherwise, v is as before.
 template <class T, class V, class Pass>
-WEFT_MAY_SWITCH bool send_late(V&& v, Pass&& pass) {
+WEFT_MAY_SWITCH bool send_late(channel* c, V&& v, Pass&& pass) {
   auto mine = std::make_unique<cell<T>>(late_t{});
   cell<T>* const element = mine.get();
   element->offer();
   if (!sent_or_throw(pass(&element))) return false;
   mine.release();  // the receiver's
-  element->fill(std::forward<V>(v));
+  element->fill(std::forward<V>(v), c);
   return true;
 }
 
@@ -138,15 +138,15 @@ WEFT_MAY_SWITCH bool send_full(V&& v, Pass&& pass) {
 
 // is_patient: it may wait, and the receiver should not have to wait for us in turn.
 template <class T, class V, class Pass>
-WEFT_MAY_SWITCH bool transmit(V&& v, bool is_patient, Pass&& pass) {
+WEFT_MAY_SWITCH bool transmit(channel* c, V&& v, bool is_patient, Pass&& pass) {
   assert_sendable<T, V>();
   if constexpr (travels_as_bytes<T>) {
     return sent_or_throw(pass(std::addressof(v)));
   } else if constexpr (std::is_lvalue_reference_v<V&&> || std::is_nothrow_move_constructible_v<T>) {
     return is_patient ? send_full<T>(std::forward<V>(v), pass)
-                      : send_late<T>(std::forward<V>(v), pass);
+                      : send_late<T>(c, std::forward<V>(v), pass);
   } else {
-    return send_late<T>(std::forward<V>(v), pass);
+    return send_late<T>(c, std::forward<V>(v), pass);
   }
 }
 
