@@ -70,7 +70,8 @@ class timer {
   timer& operator=(timer&&) noexcept = default;
 
   // Receives the time, when it comes. Nil for after_func.
-  const recv_chan<time_point>& chan() const noexcept { return chan_; }
+  const recv_chan<time_point>& chan() const& noexcept { return chan_; }
+  recv_chan<time_point> chan() && noexcept { return std::move(chan_); }  // outlives the timer
 
   // True: it will not fire now, and its time has not been received. False: it has been, or it was stopped before.
   // Of after_func: true if the function will not be called; it does not wait for one that runs.
@@ -108,7 +109,8 @@ class ticker {
   ticker(ticker&&) noexcept = default;
   ticker& operator=(ticker&&) noexcept = default;
 
-  const recv_chan<time_point>& chan() const noexcept { return chan_; }
+  const recv_chan<time_point>& chan() const& noexcept { return chan_; }
+  recv_chan<time_point> chan() && noexcept { return std::move(chan_); }  // outlives the ticker
 
   // Does not close the channel: nobody should take the end for a tick.
   WEFT_MAY_SWITCH void stop() {

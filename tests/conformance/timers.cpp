@@ -446,6 +446,17 @@ TEST_FOR_PROCS(ticker, ticks_at_its_period_and_not_faster) {
   EXPECT_TRUE(t.chan().recv().has_value());
 }
 
+// A range-for keeps what its expression gives, and not what that came from.
+TEST_FOR_PROCS(ticker, goes_on_for_whoever_has_only_its_channel) {
+  int nticks = 0;
+  for (const weft::time_point now : weft::ticker(1ms).chan()) {
+    EXPECT_LE(now, weft::clock::now());
+    if (++nticks == 3) break;
+  }
+  EXPECT_EQ(nticks, 3);
+  EXPECT_TRUE(weft::timer(1ms).chan().recv());
+}
+
 TEST_FOR_PROCS(ticker, drops_ticks_for_a_slow_receiver) {
   const weft::ticker t(1ms);
   weft::sleep_for(20ms);

@@ -1116,9 +1116,9 @@ CHANNELS = (
     Mutant(
         "chan_sender_stays_behind",
         "chan/chan_core.hpp",
-        """    if (count() >= capacity_) return step::done;  // there are some that were given back
+        """    if (count() >= capacity_) return;  // there are some that were given back
     if (record_type* const r = senders_.take()) {""",
-        """    if (count() >= capacity_) return step::done;  // there are some that were given back
+        """    if (count() >= capacity_) return;  // there are some that were given back
     if (record_type* const r = count() != 0 ? senders_.take() : nullptr) {""",
         "chan",
         "a receiver makes room and does not wake who waits for it",
