@@ -109,12 +109,9 @@ constexpr std::int64_t kPatienceNs = 2 * os::kSecond;
 // Whatever state that thread is in, so a fault in here ends it at once; and whoever crashes already has some time, not for ever: he may be
 // waiting for this thread.
 void report_fault(const os::fault_info& fault, const G* gp) noexcept {
-  // seq_cst: one of them goes on
-  if (is_fault_reported.exchange(true)) {
-    if (!try_begin_crash()) os::sleep_until(os::now_ns() + kPatienceNs);
-    return;
-  }
   if (!try_begin_crash()) return os::sleep_until(os::now_ns() + kPatienceNs);
+  if (is_fault_reported.exchange(true, std::memory_order_relaxed))
+    return;  // only who crashes comes here: in his own report
   os::text t;
   t << "fatal error: ";
   os::append_signal_name(t, fault.signal);
