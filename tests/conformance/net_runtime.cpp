@@ -162,9 +162,10 @@ TEST(busy, more_requests_than_one_p_can_serve_wake_no_other_thread) {
   for (int i = 0; i < kConns; ++i) conns.push_back(net::dial("tcp", l.addr().to_string()));
   for (const net::conn& c : conns) c.write_all("pingping");  // one is always on its way
   // Where the client is kept from running there are fewer requests than can be served, and sleeps between them are right: the best of
-  // some tries counts.
+  // some tries counts, as many as a crowded machine may need.
   long least = LONG_MAX;
-  for (int i = 0; i < 15 && least >= kConns * kRounds / 10; ++i) {
+  const auto limit = std::chrono::steady_clock::now() + 25s;
+  while (least >= kConns * kRounds / 10 && std::chrono::steady_clock::now() < limit) {
     const long before = count_sleeps();
     std::array<char, 4> room;
     for (int k = 0; k < kRounds; ++k) {
